@@ -1,5 +1,6 @@
-import type { UpstreamOrder, UpstreamTrade } from '../ports/upstream.ts';
+import type { UpstreamOrder } from '../ports/upstream.ts';
 import type { Address } from '../protocol/hex.ts';
+import type { Adoption } from './adoption.ts';
 import type { UpstreamBook } from './context.ts';
 import type { OwnerSchedule } from './owner-schedule.ts';
 import { type Followed, type OwnerTask, put } from './tasks.ts';
@@ -23,14 +24,11 @@ const DAY = 86_400_000;
 const NEWEST = 128;
 const FEW = 16;
 
-/** What an import needs besides the parts that the upstream shares. */
-export interface ImportContext {
-  readonly book: UpstreamBook;
-  readonly schedule: Pick<OwnerSchedule, 'next'>;
-  /** Stores orders that this book does not have. */
-  readonly storeOrders: (orders: readonly UpstreamOrder[]) => Promise<void>;
-  readonly adoptTrades: (trades: readonly UpstreamTrade[]) => Promise<number>;
-  readonly onFailure: (failure: unknown) => void;
+interface Step {
+  readonly due: number;
+  readonly value: OwnerTask;
+  /** Whether all was read: others may be due. */
+  readonly isCurrent?: boolean;
 }
 
 /** The state of an owner that is to be imported. */
@@ -44,7 +42,11 @@ export const NEW_OWNER: OwnerTask = { phase: 'trades', offset: 0, limit: PAGE, s
  *
  * A page is stored before the position after it. After a crash, at most this page is read again, and stores nothing.
  */
-export function createImport({ book, schedule, storeOrders, adoptTrades, onFailure }: ImportContext) {
+export function createImport(
+  book: UpstreamBook,
+  schedule: Pick<OwnerSchedule, 'next'>,
+  { adoptTrades, storeOrders }: Pick<Adoption, 'adoptTrades' | 'storeOrders'>,
+) {
   const { upstream, store, tasks, clock } = book;
 
   /** Reads one page of the owner that is due first. Returns false if none is due, or it cannot be read now. */
@@ -57,13 +59,6 @@ export function createImport({ book, schedule, storeOrders, adoptTrades, onFailu
     return next.isCurrent === true || next.due <= clock.now();
   }
 
-  interface Step {
-    readonly due: number;
-    readonly value: OwnerTask;
-    /** Whether all was read: others may be due. */
-    readonly isCurrent?: boolean;
-  }
-
   async function advance(owner: Address, task: OwnerTask): Promise<Step> {
     if (task.phase === 'current') return readNewest(owner, task);
     const offset = Math.max(0, task.offset - OVERLAP);
@@ -74,12 +69,12 @@ export function createImport({ book, schedule, storeOrders, adoptTrades, onFailu
   async function readTrades(owner: Address, task: OwnerTask, page: { offset: number; limit: number }): Promise<Step> {
     const limited = { ...page, limit: Math.min(page.limit, PAGE) };
     const read = await upstream.listTrades({ owner }, limited);
-    if (read.status !== 'read') return retry(owner, task, read);
+    if (read.status !== 'read') return retry(book, owner, task, read);
     const rows = read.value.map(({ blockNumber, logIndex }) => `${blockNumber} ${logIndex}`);
     if (!continues(task, rows)) return stepBack(task);
     const trades = task.trades + (await adoptTrades(read.value));
     const { began, skipped } = task;
-    if (rows.length < limited.limit && !isMain(read)) return wait({ ...task, trades });
+    if (rows.length < limited.limit && !isMain(upstream, read)) return wait({ ...task, trades });
     if (rows.length < limited.limit)
       return now({ ...NEW_OWNER, phase: 'orders', skipped, trades, ...(began && { began }) });
     return now(proceed({ ...task, trades }, limited.offset + rows.length, rows));
@@ -88,7 +83,7 @@ export function createImport({ book, schedule, storeOrders, adoptTrades, onFailu
   async function readOrders(owner: Address, task: OwnerTask, page: { offset: number; limit: number }): Promise<Step> {
     const limited = { ...page, limit: Math.min(page.limit, PAGE) };
     const read = await upstream.listOrders(owner, limited);
-    if (read.status !== 'read') return retry(owner, task, read);
+    if (read.status !== 'read') return retry(book, owner, task, read);
     const { orders, rows } = read.value;
     const uids = orders.map(({ uid }) => uid as string);
     if (!continues(task, uids)) return stepBack(task);
@@ -97,7 +92,7 @@ export function createImport({ book, schedule, storeOrders, adoptTrades, onFailu
     const news = orders.filter((order) => !hasEnded(order) || order.creationDate >= since);
     const next = { ...task, orders: task.orders + (await storeNew(news)) };
     const oldest = orders.at(-1)?.creationDate ?? Number.POSITIVE_INFINITY;
-    if (rows < limited.limit && !isMain(read)) return wait(next);
+    if (rows < limited.limit && !isMain(upstream, read)) return wait(next);
     if (rows < limited.limit || oldest < since) {
       const { last: _last, since: _since, ...rest } = next;
       const due = await schedule.next(orders[0]?.creationDate);
@@ -111,20 +106,20 @@ export function createImport({ book, schedule, storeOrders, adoptTrades, onFailu
 
   /** Reads the newest rows of an owner. If they do not reach down to a row that is known, more of them are read. */
   async function readNewest(owner: Address, task: OwnerTask): Promise<Step> {
-    if (clock.now() - (task.began ?? 0) > DAY) return now(repass(task));
+    if (clock.now() - (task.began ?? 0) > DAY) return now(repass(task, clock.now()));
     const isWhole = clock.now() - (task.wholeAt ?? 0) >= WHOLE;
     const page = { offset: 0, limit: isWhole ? NEWEST : FEW };
     const read = await upstream.listOrders(owner, page);
-    if (read.status !== 'read') return retry(owner, task, read);
+    if (read.status !== 'read') return retry(book, owner, task, read);
     const { orders, rows } = read.value;
     const stored = await store.orders.get(orders.map(({ uid }) => uid));
     const isKnown = new Set(stored.map(({ uid }) => uid));
     const oldest = orders.at(-1);
     const reaches = oldest === undefined || isKnown.has(oldest.uid) || oldest.creationDate < (task.began ?? 0) - DAY;
-    if (rows === page.limit && !reaches) return now(isWhole ? repass(task) : { ...task, wholeAt: 0 });
+    if (rows === page.limit && !reaches) return now(isWhole ? repass(task, clock.now()) : { ...task, wholeAt: 0 });
     if (orders.some(({ uid, executedSellAmount }) => !isKnown.has(uid) && executedSellAmount > 0n)) {
       const trades = await upstream.listTrades({ owner }, { offset: 0, limit: NEWEST });
-      if (trades.status !== 'read') return retry(owner, task, trades);
+      if (trades.status !== 'read') return retry(book, owner, task, trades);
       await adoptTrades(trades.value);
     }
     // Older ones have been imported, and this book may have deleted them since.
@@ -142,44 +137,51 @@ export function createImport({ book, schedule, storeOrders, adoptTrades, onFailu
     return added.length;
   }
 
-  /** Reads the orders again that are not older than a day before the last pass. */
-  function repass(task: OwnerTask): OwnerTask {
-    const { began = 0, skipped, orders, trades } = task;
-    return { ...NEW_OWNER, phase: 'orders', skipped, orders, trades, began: clock.now(), since: began - DAY };
-  }
-
-  /** A failed page is halved. A single row that cannot be read is left out, if others can be read. */
-  async function retry(owner: Address, task: OwnerTask, read: UnreadPage): Promise<Step> {
-    // Without a response, the other book may be down. With one, the page is too large, or a row is damaged.
-    const due = read.until ?? clock.now() + (read.httpStatus === undefined ? RETRY : 0);
-    const isWaiting = read.httpStatus === undefined && (task.phase === 'current' || task.limit === 1);
-    if (read.status === 'blocked' || isWaiting) return { due, value: task };
-    if (task.phase === 'current') return now(repass(task)); // in parts
-    if (task.limit > 1) return { due, value: { ...task, limit: Math.ceil(task.limit / 2) } };
-    if (!(await canReadOthers(owner, task))) return wait(task);
-    const { last: _last, ...rest } = task;
-    const row = `row ${task.offset} of the ${task.phase} of ${owner}`;
-    onFailure(new Error(`${upstream.name} cannot list ${row}: skipped`));
-    book.differs.notify({ uid: null, field: 'row', local: row, upstream: 'error', resolution: 'none' });
-    return { due, value: { ...rest, offset: task.offset + 1 + OVERLAP, skipped: task.skipped + 1 } };
-  }
-
-  /** Returns whether other rows can be read. Otherwise the other book fails, and not the row. */
-  async function canReadOthers(owner: Address, { phase, offset }: OwnerTask): Promise<boolean> {
-    for (const other of [offset + 1, offset === 0 ? 2 : 0]) {
-      const page = { offset: other, limit: 1 };
-      const read = await (phase === 'trades' ? upstream.listTrades({ owner }, page) : upstream.listOrders(owner, page));
-      if (read.status === 'read') return true;
-    }
-    return false;
-  }
-
-  /** Only the list of the book itself has an end: that of a failover may be far behind. */
-  const isMain = ({ host }: { readonly host: string }) => host === upstream.name;
   const now = (value: OwnerTask): Step => ({ due: clock.now(), value });
   const wait = (value: OwnerTask): Step => ({ due: clock.now() + RETRY, value });
 
   return { step };
+}
+
+/** Only the list of the book itself has an end: that of a failover may be far behind. */
+const isMain = (upstream: UpstreamBook['upstream'], { host }: { readonly host: string }) => host === upstream.name;
+
+/** Reads the orders again that are not older than a day before the last pass. */
+function repass(task: OwnerTask, now: number): OwnerTask {
+  const { began = 0, skipped, orders, trades } = task;
+  return { ...NEW_OWNER, phase: 'orders', skipped, orders, trades, began: now, since: began - DAY };
+}
+
+/** A failed page is halved. A single row that cannot be read is left out, if others can be read. */
+async function retry(book: UpstreamBook, owner: Address, task: OwnerTask, read: UnreadPage): Promise<Step> {
+  const { upstream, clock, onFailure, differs } = book;
+  const now = clock.now();
+  // Without a response, the other book may be down. With one, the page is too large, or a row is damaged.
+  const due = read.until ?? now + (read.httpStatus === undefined ? RETRY : 0);
+  const isWaiting = read.httpStatus === undefined && (task.phase === 'current' || task.limit === 1);
+  if (read.status === 'blocked' || isWaiting) return { due, value: task };
+  if (task.phase === 'current') return { due: now, value: repass(task, now) }; // in parts
+  if (task.limit > 1) return { due, value: { ...task, limit: Math.ceil(task.limit / 2) } };
+  if (!(await canReadOthers(upstream, owner, task))) return { due: clock.now() + RETRY, value: task };
+  const { last: _last, ...rest } = task;
+  const row = `row ${task.offset} of the ${task.phase} of ${owner}`;
+  onFailure(new Error(`${upstream.name} cannot list ${row}: skipped`));
+  differs.notify({ uid: null, field: 'row', local: row, upstream: 'error', resolution: 'none' });
+  return { due, value: { ...rest, offset: task.offset + 1 + OVERLAP, skipped: task.skipped + 1 } };
+}
+
+/** Returns whether other rows can be read. Otherwise the other book fails, and not the row. */
+async function canReadOthers(
+  upstream: UpstreamBook['upstream'],
+  owner: Address,
+  { phase, offset }: OwnerTask,
+): Promise<boolean> {
+  for (const other of [offset + 1, offset === 0 ? 2 : 0]) {
+    const page = { offset: other, limit: 1 };
+    const read = await (phase === 'trades' ? upstream.listTrades({ owner }, page) : upstream.listOrders(owner, page));
+    if (read.status === 'read') return true;
+  }
+  return false;
 }
 
 /** A read without a result. */

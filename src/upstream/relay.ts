@@ -2,9 +2,9 @@ import type { Relay, RelayedOrder, RelayOutcome } from '../admission/relay.ts';
 import { createUnavailable, UpstreamError } from '../admission/upstream-error.ts';
 import type { OrderInsert } from '../ports/store.ts';
 import type { UpstreamRejection } from '../ports/upstream.ts';
-import type { Hex } from '../protocol/hex.ts';
 import { requireUid } from '../protocol/uid.ts';
 import type { Insert, UpstreamBook } from './context.ts';
+import { join } from './lanes.ts';
 import { drop, put, type RelayTask } from './tasks.ts';
 import { hasEnded, isSameOrder, toCreation } from './wire.ts';
 
@@ -179,28 +179,6 @@ export async function storeAccepted({ store, clock, wake }: UpstreamBook, insert
     wake();
   }
   return outcome?.status === 'notReplaceable' ? (await insertAll([plain]))[0] : outcome;
-}
-
-/** Adds an order to the end of its owner's lane. Orders of an owner are sent in the order in which they arrived. */
-export async function join({ tasks, clock }: UpstreamBook, owner: string, uid: Hex): Promise<void> {
-  for (;;) {
-    const [lane] = await tasks.get('lane', [owner]);
-    const uids = [...new Set([...(lane?.value.uids ?? []), uid])];
-    const [isWritten] = await tasks.write([put('lane', owner, clock.now(), { uids }, lane?.version ?? 0)]);
-    if (isWritten === true) return;
-  }
-}
-
-/** Removes an order from its owner's lane. Returns the order that is the next one. */
-export async function leave({ tasks, clock }: UpstreamBook, owner: string, uid: Hex): Promise<Hex | undefined> {
-  for (;;) {
-    const [lane] = await tasks.get('lane', [owner]);
-    if (lane === undefined) return undefined;
-    const uids = lane.value.uids.filter((each) => each !== uid);
-    const change = uids.length === 0 ? drop('lane', lane) : put('lane', owner, clock.now(), { uids }, lane.version);
-    const [isWritten] = await tasks.write([change]);
-    if (isWritten === true) return uids[0];
-  }
 }
 
 /** Has the other book read again soon. Orders that are not followed are followed from now on. */

@@ -61,7 +61,7 @@ export function createUpstreamService(
         ...addresses.map((owner) => put('owner', owner, clock.now(), NEW_OWNER, 0)), // a followed one stays as it is
         ...appData.map((hash) => put('appData', parseHash(hash), clock.now(), {}, 0)),
       ]);
-      await readOwners(addresses.filter((_, i) => isNew[i] !== true).slice(0, AT_ONCE));
+      await readOwners(book, addresses.filter((_, i) => isNew[i] !== true).slice(0, AT_ONCE));
       await refresh(book, uids);
       follower.wake();
     },
@@ -76,10 +76,10 @@ export function createUpstreamService(
     async refresh(target) {
       const uid = parseUid(target);
       if (uid !== undefined) await refresh(book, [uid]);
-      else await readOwners([parseOwner(target)]);
+      else await readOwners(book, [parseOwner(target)]);
       follower.wake();
     },
-    order: readOrder,
+    order: (uid) => describeOrder(book, uid),
     async owner(address) {
       const [task] = await tasks.get('owner', [parseOwner(address)]);
       return task && describeImport(task);
@@ -99,69 +99,12 @@ export function createUpstreamService(
     },
   };
 
-  /** Makes owners due. One whose task is changed meanwhile is tried again: its read may have begun before. */
-  async function readOwners(owners: readonly Address[]): Promise<void> {
-    for (let left = [...new Set(owners)]; left.length > 0; ) {
-      const known = new Map((await tasks.get('owner', left)).map((task) => [task.key, task]));
-      const changes = left.map((owner) => {
-        const { value = NEW_OWNER, version = 0 } = known.get(owner) ?? {};
-        return put('owner', owner, clock.now(), value, version);
-      });
-      const isWritten = await tasks.write(changes);
-      left = left.filter((_, i) => isWritten[i] !== true);
-    }
-  }
-
-  async function readOrder(text: string) {
-    const uid = requireUid(text);
-    const [[relay], [task], [ended], [stored]] = await Promise.all([
-      tasks.get('relay', [uid]),
-      tasks.get('order', [uid]),
-      tasks.get('ended', [uid]),
-      store.orders.get([uid]),
-    ]);
-    if (relay === undefined && task === undefined && stored === undefined) return undefined;
-    const { state, sent = 0, reason, code } = relay?.value ?? {};
-    return {
-      uid,
-      ...(state === undefined
-        ? {}
-        : {
-            relay: {
-              state,
-              sent,
-              ...(reason === undefined ? {} : { reason }),
-              ...(code === undefined ? {} : { code }),
-            },
-          }),
-      ...(task?.value.readAt === undefined ? {} : { readAt: task.value.readAt }),
-      ...(task?.value.status === undefined ? {} : { status: task.value.status }),
-      final:
-        relay === undefined &&
-        task === undefined &&
-        stored !== undefined &&
-        (isOver(stored, clock.now()) || ended?.value.end === describeEnd(stored)),
-    };
-  }
-
   async function settled(settlements: readonly SettledOrders[], uids: readonly Hex[]): Promise<void> {
     if (uids.length > 0 && isChainFollowed()) {
       await schedule.concern([...new Set(uids.map((uid) => unpackUid(uid).owner))]);
       follower.wake();
     }
-    if (settlements.length === 0 || (await tasks.count('appData')) === 0) return;
-    const orders = settlements.flatMap(({ trades, input }) =>
-      trades.flatMap(({ orderUid }, i) => {
-        const order = decodeSettledOrder(input, i);
-        return order === undefined ? [] : { uid: orderUid, appData: order.data.appData };
-      }),
-    );
-    const hashes = [...new Set(orders.map(({ appData }) => appData))];
-    const followed = new Set((await tasks.get('appData', hashes)).map(({ key }) => key));
-    await refresh(
-      book,
-      orders.filter(({ appData }) => followed.has(appData)).map(({ uid }) => uid),
-    );
+    await refreshSettled(book, settlements);
   }
 
   return {
@@ -179,6 +122,70 @@ export function createUpstreamService(
         ...(store.traits.writers === 'many' && { reserve: createReservation(context) }),
       }),
   };
+}
+
+/** Makes owners due. One whose task is changed meanwhile is tried again: its read may have begun before. */
+async function readOwners({ tasks, clock }: UpstreamBook, owners: readonly Address[]): Promise<void> {
+  for (let left = [...new Set(owners)]; left.length > 0; ) {
+    const known = new Map((await tasks.get('owner', left)).map((task) => [task.key, task]));
+    const changes = left.map((owner) => {
+      const { value = NEW_OWNER, version = 0 } = known.get(owner) ?? {};
+      return put('owner', owner, clock.now(), value, version);
+    });
+    const isWritten = await tasks.write(changes);
+    left = left.filter((_, i) => isWritten[i] !== true);
+  }
+}
+
+/** Returns the state of an order; `undefined` for an order that neither this book nor its tasks have. */
+async function describeOrder({ tasks, store, clock }: UpstreamBook, text: string) {
+  const uid = requireUid(text);
+  const [[relay], [task], [ended], [stored]] = await Promise.all([
+    tasks.get('relay', [uid]),
+    tasks.get('order', [uid]),
+    tasks.get('ended', [uid]),
+    store.orders.get([uid]),
+  ]);
+  if (relay === undefined && task === undefined && stored === undefined) return undefined;
+  const { state, sent = 0, reason, code } = relay?.value ?? {};
+  return {
+    uid,
+    ...(state === undefined
+      ? {}
+      : {
+          relay: {
+            state,
+            sent,
+            ...(reason === undefined ? {} : { reason }),
+            ...(code === undefined ? {} : { code }),
+          },
+        }),
+    ...(task?.value.readAt === undefined ? {} : { readAt: task.value.readAt }),
+    ...(task?.value.status === undefined ? {} : { status: task.value.status }),
+    final:
+      relay === undefined &&
+      task === undefined &&
+      stored !== undefined &&
+      (isOver(stored, clock.now()) || ended?.value.end === describeEnd(stored)),
+  };
+}
+
+/** Reads the settled orders whose documents are followed. */
+async function refreshSettled(book: UpstreamBook, settlements: readonly SettledOrders[]): Promise<void> {
+  const { tasks } = book;
+  if (settlements.length === 0 || (await tasks.count('appData')) === 0) return;
+  const orders = settlements.flatMap(({ trades, input }) =>
+    trades.flatMap(({ orderUid }, i) => {
+      const order = decodeSettledOrder(input, i);
+      return order === undefined ? [] : { uid: orderUid, appData: order.data.appData };
+    }),
+  );
+  const hashes = [...new Set(orders.map(({ appData }) => appData))];
+  const followed = new Set((await tasks.get('appData', hashes)).map(({ key }) => key));
+  await refresh(
+    book,
+    orders.filter(({ appData }) => followed.has(appData)).map(({ uid }) => uid),
+  );
 }
 
 /** Checks a scope. @throws TypeError if a member is unknown: it would follow nothing. */

@@ -47,14 +47,12 @@ async function importAll(
     get: async (uids: Hex[]) => uids.filter((uid) => stored.has(uid)).map((uid) => ({ uid })),
   };
   const book = { upstream, store: { ...store, orders }, tasks, clock } as unknown as UpstreamBook;
-  const owners = createImport({
-    book,
-    schedule: { next: async () => clock.now() + 600_000 },
+  const schedule = { next: async () => clock.now() + 600_000 };
+  const owners = createImport(book, schedule, {
     storeOrders: async (orders) => {
       for (const { uid } of orders) stored.add(uid);
     },
     adoptTrades: async () => 0,
-    onFailure: () => {},
   });
   await tasks.write([put('owner', OWNER, clock.now(), NEW_OWNER, 0)]);
   let steps = 0;
