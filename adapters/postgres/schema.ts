@@ -154,7 +154,22 @@ CREATE TABLE ${s}.quotes (
 CREATE INDEX quotes_terms ON ${s}.quotes (sell_token, buy_token, kind, amount, quote_kind, rank, id);
 CREATE INDEX quotes_expiry ON ${s}.quotes (expires_at);
 
-CREATE TABLE ${s}.chain_events (
+${createChainTables(s)}
+CREATE TABLE ${s}.auctions (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  block bigint NOT NULL,
+  prices text NOT NULL CHECK (prices::json IS NOT NULL)
+);
+
+CREATE TABLE ${s}.competitions (
+  auction bigint PRIMARY KEY,
+  body text NOT NULL CHECK (body::json IS NOT NULL)
+);
+`,
+};
+
+/** Tables of chain events and of the progress of the indexer. */
+const createChainTables = (s: string) => `CREATE TABLE ${s}.chain_events (
   block bigint NOT NULL,
   log integer NOT NULL,
   type smallint NOT NULL,
@@ -192,19 +207,7 @@ CREATE TABLE ${s}.first_trades (
   token bytea PRIMARY KEY CHECK (octet_length(token) = 20)
 );
 CREATE INDEX first_trades_block ON ${s}.first_trades (block);
-
-CREATE TABLE ${s}.auctions (
-  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  block bigint NOT NULL,
-  prices text NOT NULL CHECK (prices::json IS NOT NULL)
-);
-
-CREATE TABLE ${s}.competitions (
-  auction bigint PRIMARY KEY,
-  body text NOT NULL CHECK (body::json IS NOT NULL)
-);
-`,
-};
+`;
 
 /** Creates the index of competitions by their deadline, so that those in flight are found among all others. */
 const createDeadlines: PgMigration = {

@@ -66,7 +66,33 @@ CREATE TABLE ${s}.used_signatures (
   hash bytea PRIMARY KEY CHECK (octet_length(hash) = 32)
 );
 
-CREATE TABLE ${s}.subscriptions (
+${createSubscriptionTables(s)}
+CREATE TABLE ${s}.deliveries (
+  seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  due bigint NOT NULL,
+  attempts integer NOT NULL DEFAULT 0,
+  claims integer NOT NULL DEFAULT 0,
+  state smallint NOT NULL DEFAULT 0 CHECK (state BETWEEN 0 AND 3),
+  subscription text COLLATE "C" NOT NULL REFERENCES ${s}.subscriptions (id) ON DELETE CASCADE,
+  notification text COLLATE "C" NOT NULL REFERENCES ${s}.notifications (id),
+  error text,
+  UNIQUE (notification, subscription)
+) WITH (fillfactor = 80);
+CREATE INDEX deliveries_pending ON ${s}.deliveries (subscription, seq) WHERE state = 0;
+CREATE INDEX deliveries_subscription ON ${s}.deliveries (subscription);
+CREATE INDEX deliveries_state ON ${s}.deliveries (state, seq) WHERE state <> 1;
+
+CREATE TABLE ${s}.leases (
+  name text PRIMARY KEY,
+  holder text NOT NULL,
+  term bigint NOT NULL,
+  expires bigint NOT NULL
+);
+`,
+};
+
+/** Tables of subscriptions, of their invitations, and of the nonces of proofs. */
+const createSubscriptionTables = (s: string) => `CREATE TABLE ${s}.subscriptions (
   ordinal bigint GENERATED ALWAYS AS IDENTITY,
   created bigint NOT NULL,
   token_expires bigint,
@@ -99,30 +125,7 @@ CREATE TABLE ${s}.nonces (
   PRIMARY KEY (account, nonce)
 );
 CREATE INDEX nonces_expiry ON ${s}.nonces (expires);
-
-CREATE TABLE ${s}.deliveries (
-  seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  due bigint NOT NULL,
-  attempts integer NOT NULL DEFAULT 0,
-  claims integer NOT NULL DEFAULT 0,
-  state smallint NOT NULL DEFAULT 0 CHECK (state BETWEEN 0 AND 3),
-  subscription text COLLATE "C" NOT NULL REFERENCES ${s}.subscriptions (id) ON DELETE CASCADE,
-  notification text COLLATE "C" NOT NULL REFERENCES ${s}.notifications (id),
-  error text,
-  UNIQUE (notification, subscription)
-) WITH (fillfactor = 80);
-CREATE INDEX deliveries_pending ON ${s}.deliveries (subscription, seq) WHERE state = 0;
-CREATE INDEX deliveries_subscription ON ${s}.deliveries (subscription);
-CREATE INDEX deliveries_state ON ${s}.deliveries (state, seq) WHERE state <> 1;
-
-CREATE TABLE ${s}.leases (
-  name text PRIMARY KEY,
-  holder text NOT NULL,
-  term bigint NOT NULL,
-  expires bigint NOT NULL
-);
-`,
-};
+`;
 
 /**
  * Creates the lanes of deliveries. `head` and `head_due` are those of the first pending delivery of a subscription, and

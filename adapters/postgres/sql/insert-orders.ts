@@ -74,13 +74,19 @@ export const isVisible = (creators: string) =>
 
 /** Returns the functions that insert orders, with the quotas of their owners. */
 export const createInsertFunctions = (s: string): readonly SqlFunction[] => [
-  {
-    name: 'live_count',
-    parameters: 'p_owner bytea, p_quota_class integer, p_now bigint',
-    returns: 'bigint',
-    language: 'plpgsql STABLE',
-    settings: WRITE_SETTINGS,
-    body: `
+  createLiveCount(s),
+  createLockOwners(s),
+  createInsertOrders(s),
+];
+
+/** Counts the live orders of an owner. */
+const createLiveCount = (s: string): SqlFunction => ({
+  name: 'live_count',
+  parameters: 'p_owner bytea, p_quota_class integer, p_now bigint',
+  returns: 'bigint',
+  language: 'plpgsql STABLE',
+  settings: WRITE_SETTINGS,
+  body: `
 DECLARE
   live bigint;
   expired bigint;
@@ -98,14 +104,16 @@ BEGIN
   RETURN live;
 END 
 `,
-  },
-  {
-    name: 'lock_owners',
-    parameters: 'p_owners bytea[], p_skip boolean',
-    returns: 'bytea[]',
-    language: 'plpgsql',
-    settings: WRITE_SETTINGS,
-    body: `
+});
+
+/** Locks the rows of owners, and returns the owners that are locked. */
+const createLockOwners = (s: string): SqlFunction => ({
+  name: 'lock_owners',
+  parameters: 'p_owners bytea[], p_skip boolean',
+  returns: 'bytea[]',
+  language: 'plpgsql',
+  settings: WRITE_SETTINGS,
+  body: `
 DECLARE
   held bytea[];
   missing bytea[];
@@ -142,50 +150,12 @@ BEGIN
   RETURN coalesce(held, '{}');
 END 
 `,
-  },
-  {
-    name: 'insert_orders',
-    parameters: `
-    p_skip boolean, p_split boolean, p_attempt integer, p_created bigint[], p_valid_to bigint[], p_scheme smallint[], p_phase smallint[],
-    p_quota_class smallint[], p_key bytea[], p_sell bytea[], p_buy bytea[], p_app bytea[], p_bodies text, p_checksum integer[], p_quotes text[],
-    p_quota bigint[], p_replaces bytea[], p_hash bytea[], p_document text[]`,
-    returns: 'bigint[]',
-    language: 'plpgsql',
-    settings: WRITE_SETTINGS,
-    body: `
-DECLARE
-  bodies text[] := string_to_array(p_bodies, chr(30));
-  held bytea[];
-  outcomes bigint[];
-  stored bigint[];
-  r record;
-  old record;
-  reason integer;
-  used bigint;
-BEGIN
-  IF cardinality(bodies) <> cardinality(p_key) THEN
-    RAISE EXCEPTION 'a body contains a control character' USING ERRCODE = 'invalid_json_text';
-  END IF;
-  held := ${s}.lock_owners(ARRAY(SELECT DISTINCT substr(k, 37) FROM unnest(p_key) k), p_skip);
-  -- Chain events that are already stored are applied by the caller, one order at a time.
-  IF NOT p_split AND EXISTS (
-    SELECT FROM ${s}.chain_events e WHERE e.key = ANY(p_key)
-      AND NOT EXISTS (SELECT FROM ${s}.orders o WHERE o.key = e.key)
-  ) THEN
-    RETURN ARRAY[${OUTCOMES.split}];
-  END IF;
+});
 
-  IF EXISTS (SELECT FROM unnest(p_replaces) x WHERE x IS NOT NULL)
-    OR (SELECT count(DISTINCT k) < count(*) FROM unnest(p_key) k)
-    OR EXISTS (
-      SELECT FROM (
-        SELECT substr(q.key, 37) AS owner, min(q.quota) AS quota, count(*) AS n, max(q.quota_class) AS quota_class
-        FROM unnest(p_key, p_quota, p_quota_class) q (key, quota, quota_class) GROUP BY 1
-      ) i JOIN ${s}.owners w ON w.owner = i.owner
-      WHERE i.quota < i.n + CASE i.quota_class WHEN 0 THEN w.live_open ELSE greatest(w.live_open, w.live_pending) END
-    )
-  THEN
-    -- One order after the other, as if each were inserted before the next is checked.
+/** Inserts orders one after the other, as if each were inserted before the next is checked. Within `insert_orders`. */
+const insertOneByOne = (
+  s: string,
+) => `    -- One order after the other, as if each were inserted before the next is checked.
     outcomes := '{}';
     FOR r IN SELECT * FROM ${INPUT} ORDER BY i.ordinal LOOP
       IF NOT substr(r.key, 37) = ANY(held) THEN
@@ -226,7 +196,52 @@ BEGIN
       WHERE w.owner = substr(r.key, 37);
       stored := stored || r.ordinal;
       outcomes := outcomes || ${OUTCOMES.inserted}::bigint;
-    END LOOP;
+    END LOOP;`;
+
+/** Inserts orders. */
+const createInsertOrders = (s: string): SqlFunction => ({
+  name: 'insert_orders',
+  parameters: `
+    p_skip boolean, p_split boolean, p_attempt integer, p_created bigint[], p_valid_to bigint[], p_scheme smallint[], p_phase smallint[],
+    p_quota_class smallint[], p_key bytea[], p_sell bytea[], p_buy bytea[], p_app bytea[], p_bodies text, p_checksum integer[], p_quotes text[],
+    p_quota bigint[], p_replaces bytea[], p_hash bytea[], p_document text[]`,
+  returns: 'bigint[]',
+  language: 'plpgsql',
+  settings: WRITE_SETTINGS,
+  body: `
+DECLARE
+  bodies text[] := string_to_array(p_bodies, chr(30));
+  held bytea[];
+  outcomes bigint[];
+  stored bigint[];
+  r record;
+  old record;
+  reason integer;
+  used bigint;
+BEGIN
+  IF cardinality(bodies) <> cardinality(p_key) THEN
+    RAISE EXCEPTION 'a body contains a control character' USING ERRCODE = 'invalid_json_text';
+  END IF;
+  held := ${s}.lock_owners(ARRAY(SELECT DISTINCT substr(k, 37) FROM unnest(p_key) k), p_skip);
+  -- Chain events that are already stored are applied by the caller, one order at a time.
+  IF NOT p_split AND EXISTS (
+    SELECT FROM ${s}.chain_events e WHERE e.key = ANY(p_key)
+      AND NOT EXISTS (SELECT FROM ${s}.orders o WHERE o.key = e.key)
+  ) THEN
+    RETURN ARRAY[${OUTCOMES.split}];
+  END IF;
+
+  IF EXISTS (SELECT FROM unnest(p_replaces) x WHERE x IS NOT NULL)
+    OR (SELECT count(DISTINCT k) < count(*) FROM unnest(p_key) k)
+    OR EXISTS (
+      SELECT FROM (
+        SELECT substr(q.key, 37) AS owner, min(q.quota) AS quota, count(*) AS n, max(q.quota_class) AS quota_class
+        FROM unnest(p_key, p_quota, p_quota_class) q (key, quota, quota_class) GROUP BY 1
+      ) i JOIN ${s}.owners w ON w.owner = i.owner
+      WHERE i.quota < i.n + CASE i.quota_class WHEN 0 THEN w.live_open ELSE greatest(w.live_open, w.live_pending) END
+    )
+  THEN
+${insertOneByOne(s)}
   ELSE
     WITH input AS MATERIALIZED (
       SELECT * FROM ${INPUT}
@@ -258,5 +273,4 @@ BEGIN
   RETURN outcomes;
 END 
 `,
-  },
-];
+});
