@@ -69,17 +69,8 @@ export function createConnection(access: Access) {
 
   /** Returns the headers of a request, and the budget of its key. @throws Error without the values. */
   async function prepare({ clock }: Session, hasBody: boolean) {
-    const key = typeof access.apiKey === 'function' ? await access.apiKey() : access.apiKey;
-    const own = typeof access.headers === 'function' ? await access.headers() : access.headers;
-    if (key !== undefined && !isHeaderValue(key)) throw new Error('the API key is not the value of a header');
-    if (!areHeaders(own)) throw new Error('the headers are not valid');
-    const headers = new Headers(service.authorization);
-    for (const [name, value] of Object.entries(own)) headers.set(name, value);
-    if (key !== undefined) headers.set('x-api-key', key.trim());
-    headers.set('accept', 'application/json');
-    headers.set('user-agent', access.userAgent);
-    if (hasBody) headers.set('content-type', 'application/json');
-    budget = getBudget(clock, `${host} ${getDigest(key?.trim() ?? '')}`, access.limits);
+    const headers = await createHeaders(access, hasBody);
+    budget = getBudget(clock, `${host} ${getDigest(headers.get('x-api-key') ?? '')}`, access.limits);
     return { headers, budget };
   }
 
@@ -98,11 +89,8 @@ export function createConnection(access: Access) {
       note(session, request.class, reason);
       return { status: 'blocked', reason, until: session.clock.now() + RETRY_KEY };
     }
-    const turn = await prepared.budget.acquire(request.class, {
-      maxWait: timeouts.wait,
-      signal,
-      reserve: session.reserve,
-    });
+    const { reserve } = session;
+    const turn = await prepared.budget.acquire(request.class, { maxWait: timeouts.wait, signal, reserve });
     if ('status' in turn) return turn;
     const url = getEndpoint(service, path);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
@@ -113,10 +101,7 @@ export function createConnection(access: Access) {
   /** Reads the response of a started request, and measures the clock of the host. */
   async function read(session: Session, name: UpstreamClass, response: Response, sentAt: number): Promise<Verdict> {
     const now = session.clock.now();
-    const date = parseHttpDate(response.headers.get('date') ?? '');
-    // The response of a cache has the date at which it was stored. A date has whole seconds.
-    const isExact = !Number.isNaN(date) && !response.headers.has('age') && now - sentAt <= MAX_ROUND_TRIP;
-    if (isExact) measured = { skew: Math.round(date + 500 - (sentAt + now) / 2) };
+    measured = measureClock(response, sentAt, now) ?? measured;
     const text = await readResponseText(response, MAX_BYTES[name]);
     return classifyAnswer(name, { status: response.status, headers: response.headers, text }, now);
   }
@@ -173,6 +158,29 @@ export function createConnection(access: Access) {
       }
     },
   };
+}
+
+/** Creates the headers of a request. @throws Error without the values. */
+async function createHeaders({ service, apiKey, headers: given, userAgent }: Access, hasBody: boolean) {
+  const key = typeof apiKey === 'function' ? await apiKey() : apiKey;
+  const own = typeof given === 'function' ? await given() : given;
+  if (key !== undefined && !isHeaderValue(key)) throw new Error('the API key is not the value of a header');
+  if (!areHeaders(own)) throw new Error('the headers are not valid');
+  const headers = new Headers(service.authorization);
+  for (const [name, value] of Object.entries(own)) headers.set(name, value);
+  if (key !== undefined) headers.set('x-api-key', key.trim());
+  headers.set('accept', 'application/json');
+  headers.set('user-agent', userAgent);
+  if (hasBody) headers.set('content-type', 'application/json');
+  return headers;
+}
+
+/** Measures the clock of a host by the date of its response. `undefined` if the date is not exact. */
+function measureClock({ headers }: Response, sentAt: number, now: number): ClockMeasurement | undefined {
+  const date = parseHttpDate(headers.get('date') ?? '');
+  // The response of a cache has the date at which it was stored. A date has whole seconds.
+  const isExact = !Number.isNaN(date) && !headers.has('age') && now - sentAt <= MAX_ROUND_TRIP;
+  return isExact ? { skew: Math.round(date + 500 - (sentAt + now) / 2) } : undefined;
 }
 
 /** A signal that follows others until `unlink`. */

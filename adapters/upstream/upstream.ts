@@ -48,7 +48,6 @@ export function orderBookUpstream(options: OrderBookUpstreamOptions): Upstream {
   if (!Array.isArray(readFallbacks)) throw new TypeError(`${caller}: readFallbacks must be a list of URLs`);
   const main = createConnection(parseAccess(caller, options));
   const fallbacks = readFallbacks.map((url) => createConnection(parseAccess(caller, { ...common, url })));
-  const waiting = new Map<string, Promise<TimedResult>>();
   let clock: UpstreamClock | undefined;
   let session: (Session & { readonly controller: AbortController }) | undefined;
 
@@ -59,57 +58,7 @@ export function orderBookUpstream(options: OrderBookUpstreamOptions): Upstream {
     return session;
   }
 
-  /** Sends a request. Calls have the time of the host, and their results that of the book. */
-  async function send(connection: Connection, request: Request): Promise<TimedResult> {
-    const result = await connection.send(getSession(), request);
-    const startedAt = result.startedAt + shift();
-    if (result.outcome !== 'blocked') return { ...result, startedAt };
-    return { ...result, startedAt, block: { ...result.block, until: result.block.until + shift() } };
-  }
-
-  async function write(
-    request: Omit<Request, 'class'>,
-    parse: (body: unknown) => UpstreamWrite,
-  ): Promise<UpstreamWrite> {
-    const result = await send(main, { ...request, class: 'write' });
-    switch (result.outcome) {
-      case 'ok':
-        return parse(result.body);
-      case 'rejected':
-        return result.rejection;
-      case 'blocked':
-        return result.block;
-      case 'lost':
-        return { status: 'unknown', reason: result.reason };
-    }
-  }
-
-  /** Sends a read, or joins an equal one that waits for its turn. */
-  function join(connection: Connection, request: Omit<Request, 'class' | 'method'>): Promise<TimedResult> {
-    const { path, query = {}, body } = request;
-    const key = JSON.stringify([connection.access.service.base, path, query, body]);
-    const running = waiting.get(key);
-    if (running !== undefined) return running;
-    const onSend = () => void waiting.delete(key);
-    const method = body === undefined ? 'GET' : 'POST';
-    const result = send(connection, { ...request, class: 'read', method, onSend }).finally(onSend);
-    waiting.set(key, result);
-    return result;
-  }
-
-  async function read<T>(
-    request: Omit<Request, 'class' | 'method'>,
-    parse: (rows: readonly unknown[]) => T | undefined,
-  ): Promise<UpstreamRead<T>> {
-    let first: UpstreamRead<T> | undefined;
-    for (const connection of [main, ...fallbacks]) {
-      const result = toRead(await join(connection, request), connection.host, parse);
-      if (result.status === 'read') return result;
-      first ??= result;
-      if (getSession().closed.aborted) break;
-    }
-    return first as UpstreamRead<T>; // the first connection always exists
-  }
+  const { send, write, read } = createRequests([main, ...fallbacks], getSession, shift);
 
   return {
     name: main.host,
@@ -178,13 +127,7 @@ export function orderBookUpstream(options: OrderBookUpstreamOptions): Upstream {
 
     async nativePrice(token, { signal } = {}) {
       const path = `api/v1/token/${token}/native_price`;
-      const result = await send(main, { class: 'read', method: 'GET', path, signal });
-      const { startedAt } = result;
-      if (result.outcome === 'rejected') return { status: 'read', value: undefined, startedAt, host: main.host };
-      const price = result.outcome === 'ok' && isObject(result.body) ? result.body['price'] : undefined;
-      if (typeof price === 'number') return { status: 'read', value: price, startedAt, host: main.host };
-      if (result.outcome === 'blocked') return result.block;
-      return { status: 'failed', reason: result.outcome === 'lost' ? result.reason : 'the response is not a price' };
+      return toPrice(await send(main, { class: 'read', method: 'GET', path, signal }), main.host);
     },
 
     status() {
@@ -195,6 +138,81 @@ export function orderBookUpstream(options: OrderBookUpstreamOptions): Upstream {
       return { paused: Object.fromEntries(blocks), failing: main.failing, clockSkew: main.measured?.skew };
     },
   };
+}
+
+/** Creates the requests of an upstream. */
+function createRequests(
+  [main, ...fallbacks]: readonly [Connection, ...Connection[]],
+  getSession: () => Session,
+  shift: () => number,
+) {
+  const waiting = new Map<string, Promise<TimedResult>>();
+
+  /** Sends a request. Calls have the time of the host, and their results that of the book. */
+  async function send(connection: Connection, request: Request): Promise<TimedResult> {
+    const result = await connection.send(getSession(), request);
+    const startedAt = result.startedAt + shift();
+    if (result.outcome !== 'blocked') return { ...result, startedAt };
+    return { ...result, startedAt, block: { ...result.block, until: result.block.until + shift() } };
+  }
+
+  /** Sends a write to the main host. */
+  async function write(
+    request: Omit<Request, 'class'>,
+    parse: (body: unknown) => UpstreamWrite,
+  ): Promise<UpstreamWrite> {
+    const result = await send(main, { ...request, class: 'write' });
+    switch (result.outcome) {
+      case 'ok':
+        return parse(result.body);
+      case 'rejected':
+        return result.rejection;
+      case 'blocked':
+        return result.block;
+      case 'lost':
+        return { status: 'unknown', reason: result.reason };
+    }
+  }
+
+  /** Sends a read, or joins an equal one that waits for its turn. */
+  function join(connection: Connection, request: Omit<Request, 'class' | 'method'>): Promise<TimedResult> {
+    const { path, query = {}, body } = request;
+    const key = JSON.stringify([connection.access.service.base, path, query, body]);
+    const running = waiting.get(key);
+    if (running !== undefined) return running;
+    const onSend = () => void waiting.delete(key);
+    const method = body === undefined ? 'GET' : 'POST';
+    const result = send(connection, { ...request, class: 'read', method, onSend }).finally(onSend);
+    waiting.set(key, result);
+    return result;
+  }
+
+  /** Reads from the first host that responds. */
+  async function read<T>(
+    request: Omit<Request, 'class' | 'method'>,
+    parse: (rows: readonly unknown[]) => T | undefined,
+  ): Promise<UpstreamRead<T>> {
+    let first: UpstreamRead<T> | undefined;
+    for (const connection of [main, ...fallbacks]) {
+      const result = toRead(await join(connection, request), connection.host, parse);
+      if (result.status === 'read') return result;
+      first ??= result;
+      if (getSession().closed.aborted) break;
+    }
+    return first as UpstreamRead<T>; // the first connection always exists
+  }
+
+  return { send, write, read };
+}
+
+/** Converts the result of a request for a price. The host rejects the token if it has no price. */
+function toPrice(result: TimedResult, host: string): UpstreamRead<number | undefined> {
+  const { startedAt } = result;
+  if (result.outcome === 'rejected') return { status: 'read', value: undefined, startedAt, host };
+  const price = result.outcome === 'ok' && isObject(result.body) ? result.body['price'] : undefined;
+  if (typeof price === 'number') return { status: 'read', value: price, startedAt, host };
+  if (result.outcome === 'blocked') return result.block;
+  return { status: 'failed', reason: result.outcome === 'lost' ? result.reason : 'the response is not a price' };
 }
 
 /** The hosts of the protocol's own books. */
