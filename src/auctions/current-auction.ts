@@ -47,9 +47,9 @@ const STORED_AUCTIONS = 10_000;
 const MAX_AGE_MS = 12_000;
 
 export function createCurrentAuction(context: AuctionContext) {
-  const { store, clock, vaultRelayer, deniedTokens, minValidity, funding, pricing, onFailure } = context;
-  const { findDenied, findInFlight, firstId, getFees, onAuction, signatures } = context;
+  const { store, clock, firstId, onAuction, onFailure } = context;
   const openOrders = createOpenOrders(store, onFailure);
+  const choose = createSelection(context, openOrders);
   let latest: AuctionSnapshot | undefined;
   let building: Promise<AuctionSnapshot> | undefined;
   let next: Promise<AuctionSnapshot> | undefined;
@@ -80,72 +80,6 @@ export function createCurrentAuction(context: AuctionContext) {
   function isNew({ at, readAt }: AuctionSnapshot): boolean {
     const passed = clock.now() - at;
     return isRecent(clock, readAt, MAX_AGE_MS) && passed >= 0 && passed < MAX_AGE_MS;
-  }
-
-  /** Returns the open orders that can be settled now, oldest first, the prices of their tokens, and the others. */
-  async function choose(): Promise<Choice> {
-    const reasons = new Map<Hex, FilterReason>();
-    const rules = { now: seconds(clock), minValidity, deniedTokens };
-    const fees = getFees(rules.now);
-    const open: AuctionCandidate[] = [];
-    await visitAll(await openOrders.update(rules.now, fees), (candidate) => {
-      const reason = checkTimeAndTokens(candidate, rules);
-      if (reason === undefined) open.push(candidate);
-      else if (reason !== 'over') reasons.set(candidate.order.uid, reason);
-    });
-    const denied = await findDenied(open);
-    const inFlight = await findInFlight();
-    const isFree = ({ order }: AuctionCandidate) => {
-      if (getParties(order).some((party) => denied.has(party))) return 'deniedAddress';
-      return inFlight.has(order.uid) ? 'inFlight' : undefined;
-    };
-    // Each pass over many orders takes milliseconds. Most auctions need few of them.
-    const free = denied.size + inFlight.size === 0 ? open : await keep(open, reasons, isFree);
-    const invalid = signatures?.findInvalid(free) ?? new Set();
-    const isSigned = ({ order }: AuctionCandidate) => (invalid.has(order.uid) ? 'invalidSignature' : undefined);
-    const signed = invalid.size === 0 ? free : await keep(free, reasons, isSigned);
-    const funds = await findFunds(signed);
-    const tokens = new Set<Address>();
-    const funded = await keep(signed, reasons, (candidate) => {
-      const reason = checkFunds(candidate, funds?.get(fundsKey(toFundingQuery(candidate))), funds !== undefined);
-      if (reason === undefined) tokens.add(candidate.order.sellToken).add(candidate.order.buyToken);
-      return reason;
-    });
-    const prices = await pricing.find(tokens);
-    if (!pricing.required) return { chosen: funded, prices, reasons, fees };
-    return { chosen: await keep(funded, reasons, (each) => checkPrices(each, prices)), prices, reasons, fees };
-  }
-
-  /** Returns the candidates without a reason against them, and records the reasons of the others. */
-  async function keep(
-    candidates: readonly AuctionCandidate[],
-    reasons: Map<Hex, FilterReason>,
-    check: (candidate: AuctionCandidate) => FilterReason | undefined,
-  ): Promise<readonly AuctionCandidate[]> {
-    const kept: AuctionCandidate[] = [];
-    await visitAll(candidates, (candidate) => {
-      const reason = check(candidate);
-      if (reason === undefined) kept.push(candidate);
-      else reasons.set(candidate.order.uid, reason);
-    });
-    return kept;
-  }
-
-  /** Reads the funds of owners. `undefined` if this book has no chain to read them from. */
-  async function findFunds(open: readonly AuctionCandidate[]): Promise<ReadonlyMap<string, bigint> | undefined> {
-    if (funding === undefined) return undefined;
-    const queries = new Map<string, FundingQuery>();
-    await visitAll(open, (candidate) => {
-      if (candidate.needs === undefined) return;
-      const query = toFundingQuery(candidate);
-      queries.set(fundsKey(query), query);
-    });
-    return funding.find([...queries.values()]);
-  }
-
-  function toFundingQuery({ order }: AuctionCandidate): FundingQuery {
-    const { owner, sellToken: token, sellTokenBalance: source } = order;
-    return { owner, token, source, spender: vaultRelayer };
   }
 
   /**
@@ -184,6 +118,80 @@ export function createCurrentAuction(context: AuctionContext) {
       changes++;
     },
   };
+}
+
+/** Creates the selection of the orders of an auction. */
+function createSelection(context: AuctionContext, openOrders: ReturnType<typeof createOpenOrders>) {
+  const { clock, vaultRelayer, deniedTokens, minValidity, funding, pricing } = context;
+  const { findDenied, findInFlight, getFees, signatures } = context;
+
+  /** Returns the open orders that can be settled now, oldest first, the prices of their tokens, and the others. */
+  async function choose(): Promise<Choice> {
+    const reasons = new Map<Hex, FilterReason>();
+    const rules = { now: seconds(clock), minValidity, deniedTokens };
+    const fees = getFees(rules.now);
+    const open: AuctionCandidate[] = [];
+    await visitAll(await openOrders.update(rules.now, fees), (candidate) => {
+      const reason = checkTimeAndTokens(candidate, rules);
+      if (reason === undefined) open.push(candidate);
+      else if (reason !== 'over') reasons.set(candidate.order.uid, reason);
+    });
+    const denied = await findDenied(open);
+    const inFlight = await findInFlight();
+    const isFree = ({ order }: AuctionCandidate) => {
+      if (getParties(order).some((party) => denied.has(party))) return 'deniedAddress';
+      return inFlight.has(order.uid) ? 'inFlight' : undefined;
+    };
+    // Each pass over many orders takes milliseconds. Most auctions need few of them.
+    const free = denied.size + inFlight.size === 0 ? open : await keep(open, reasons, isFree);
+    const invalid = signatures?.findInvalid(free) ?? new Set();
+    const isSigned = ({ order }: AuctionCandidate) => (invalid.has(order.uid) ? 'invalidSignature' : undefined);
+    const signed = invalid.size === 0 ? free : await keep(free, reasons, isSigned);
+    const funds = await findFunds(signed);
+    const tokens = new Set<Address>();
+    const funded = await keep(signed, reasons, (candidate) => {
+      const reason = checkFunds(candidate, funds?.get(fundsKey(toFundingQuery(candidate))), funds !== undefined);
+      if (reason === undefined) tokens.add(candidate.order.sellToken).add(candidate.order.buyToken);
+      return reason;
+    });
+    const prices = await pricing.find(tokens);
+    if (!pricing.required) return { chosen: funded, prices, reasons, fees };
+    return { chosen: await keep(funded, reasons, (each) => checkPrices(each, prices)), prices, reasons, fees };
+  }
+
+  /** Reads the funds of owners. `undefined` if this book has no chain to read them from. */
+  async function findFunds(open: readonly AuctionCandidate[]): Promise<ReadonlyMap<string, bigint> | undefined> {
+    if (funding === undefined) return undefined;
+    const queries = new Map<string, FundingQuery>();
+    await visitAll(open, (candidate) => {
+      if (candidate.needs === undefined) return;
+      const query = toFundingQuery(candidate);
+      queries.set(fundsKey(query), query);
+    });
+    return funding.find([...queries.values()]);
+  }
+
+  function toFundingQuery({ order }: AuctionCandidate): FundingQuery {
+    const { owner, sellToken: token, sellTokenBalance: source } = order;
+    return { owner, token, source, spender: vaultRelayer };
+  }
+
+  return choose;
+}
+
+/** Returns the candidates without a reason against them, and records the reasons of the others. */
+async function keep(
+  candidates: readonly AuctionCandidate[],
+  reasons: Map<Hex, FilterReason>,
+  check: (candidate: AuctionCandidate) => FilterReason | undefined,
+): Promise<readonly AuctionCandidate[]> {
+  const kept: AuctionCandidate[] = [];
+  await visitAll(candidates, (candidate) => {
+    const reason = check(candidate);
+    if (reason === undefined) kept.push(candidate);
+    else reasons.set(candidate.order.uid, reason);
+  });
+  return kept;
 }
 
 /** The result of the selection of orders. */
