@@ -76,10 +76,6 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
     return findOutcome(await context.competition(id.auctionId), id, store);
   }
 
-  async function readIndexedBlock(): Promise<number> {
-    return (await store.chain.progress()).indexedBlock?.number ?? 0;
-  }
-
   /** Acquires the lease, or renews it. @returns false if another process has it, or has had it since the last call. */
   async function holdsLease(): Promise<boolean> {
     const ttl = settings.solveTime + settings.revealTime + settings.interval + LEASE_MARGIN;
@@ -95,18 +91,10 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
     // An old block would give deadlines that have passed, and offer orders that are filled.
     if ((await context.findHead()) === undefined) return;
     if (!(await holdsLease()) && term === undefined) return;
-    await participation.update(await readIndexedBlock()).catch(onFailure);
+    await participation.update(await readIndexedBlock(store)).catch(onFailure);
     const auction = await context.current();
     if (auction.id === last) return;
     if (await runAuction(auction)) last = auction.id;
-  }
-
-  /** Returns those of some orders outside of the auction that no solution may have: they are in flight, or not open. */
-  async function findForbidden(uids: readonly Hex[]): Promise<ReadonlySet<Hex>> {
-    const [rows, inFlight] = await Promise.all([store.orders.get(uids), context.findInFlight()]);
-    // A solver may use an order again that an earlier settlement has added. The book has left out all other orders.
-    const known = rows.filter(({ state, body }) => state !== 'open' || !body.includes('"isLiquidityOrder":true'));
-    return new Set([...known.map(({ uid }) => uid), ...uids.filter((uid) => inFlight.has(uid))]);
   }
 
   /** @returns false if the auction must be repeated. */
@@ -115,7 +103,14 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
     if (auction.orders.length === 0 || drivers.length === 0) return true;
     const { signal } = stopped;
     const auctionAt = clock.now();
-    const round = { clock, settings: { ...settings, drivers }, requests, wrappedNative, signal, findForbidden };
+    const round = {
+      clock,
+      settings: { ...settings, drivers },
+      requests,
+      wrappedNative,
+      signal,
+      findForbidden: (uids: readonly Hex[]) => findForbidden(context, uids),
+    };
     const { selection, problems } = await solveAuction(auction, round);
     const head = await context.findHead();
     // Another process may run the auctions by now.
@@ -144,28 +139,52 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
     }
     // If the head is old, the deadline may have passed.
     if (head.isRecent) for (const [driver, solutions] of won) participation.won(driver, solutions, deadlineBlock);
-    const finished = {
-      auctionId: auction.id,
-      block: auction.block,
-      deadlineBlock,
-      rules: SELECTION_RULES,
-      solutions: selection.ranked.map(({ solution, ...rank }) => {
-        const { driver, solutionId, solver, orders } = solution;
-        return { driver, solutionId, solver, ...rank, orders: orders.map(({ uid }) => uid) };
-      }),
-      problems,
-    };
+    const solutions = selection.ranked.map(({ solution, ...rank }) => {
+      const { driver, solutionId, solver, orders } = solution;
+      return { driver, solutionId, solver, ...rank, orders: orders.map(({ uid }) => uid) };
+    });
+    const { id: auctionId, block } = auction;
+    const finished = { auctionId, block, deadlineBlock, rules: SELECTION_RULES, solutions, problems };
     callListener(settings.onRound, finished, onFailure);
     return true;
   }
 
-  /** Settles a winner. The next auctions do not wait for it: its orders are in flight. */
-  async function settle(
+  const loop = createLoop(clock, settings.interval, () => runOnce().catch(onFailure), stopped.signal);
+  const settle = createSettlement(settings, context, stopped.signal, loop.wake);
+  loop.wake();
+  return {
+    wake: loop.wake,
+    async stop() {
+      stopped.abort();
+      await loop.ended();
+      await store.leases.release({ name: LEASE, holder }).catch(onFailure);
+    },
+  };
+}
+
+/** Returns the number of the newest indexed block. 0 if there is none. */
+async function readIndexedBlock(store: RunContext['store']): Promise<number> {
+  return (await store.chain.progress()).indexedBlock?.number ?? 0;
+}
+
+/** Returns those of some orders outside of the auction that no solution may have: they are in flight, or not open. */
+async function findForbidden({ store, findInFlight }: RunContext, uids: readonly Hex[]): Promise<ReadonlySet<Hex>> {
+  const [rows, inFlight] = await Promise.all([store.orders.get(uids), findInFlight()]);
+  // A solver may use an order again that an earlier settlement has added. The book has left out all other orders.
+  const known = rows.filter(({ state, body }) => state !== 'open' || !body.includes('"isLiquidityOrder":true'));
+  return new Set([...known.map(({ uid }) => uid), ...uids.filter((uid) => inFlight.has(uid))]);
+}
+
+/** Creates the settlement of winners. The next auctions do not wait for it: its orders are in flight. */
+function createSettlement(settings: AuctionRunSettings, context: RunContext, stopped: AbortSignal, wake: () => void) {
+  const { store, clock, onFailure } = context;
+
+  return async (
     id: SolutionId,
     { driver: name, solutionId }: DriverSolution,
     latest: number,
     endAttempt: ReturnType<RunContext['attempts']['start']>,
-  ): Promise<void> {
+  ): Promise<void> => {
     const { auctionId } = id;
     const driver = settings.drivers.find((each) => each.name === name);
     const request = { solutionId, auctionId, submissionDeadlineLatestBlock: latest };
@@ -173,15 +192,15 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
       clock,
       settings.settleTime,
       (signal) => driver?.settle(request, { signal }),
-      stopped.signal,
+      stopped,
     ).then(
       () => undefined,
       (error: unknown) => error ?? new Error('the settlement has failed'),
     );
-    if (stopped.signal.aborted) return;
+    if (stopped.aborted) return;
     const settlement = { auctionId, driver: name, solutionId };
     try {
-      const block = await readIndexedBlock();
+      const block = await readIndexedBlock(store);
       if (isFinal(failure)) context.settlementFailed(id, block);
       endAttempt({ at: clock.now(), block, outcome: describeOutcome(failure) });
     } catch (error) {
@@ -190,9 +209,16 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
     const reason = failure === undefined ? {} : { reason: describeError(failure) };
     callListener(settings.onSettled, { ...settlement, ...reason }, onFailure);
     wake();
-  }
+  };
+}
 
-  // `createWorker` is part of the core. If this module used it too, the core would be split into more files.
+/**
+ * Creates a loop that repeats a run at intervals, and at once after `wake`. `createWorker` is part of the core. If this
+ * module used it too, the core would be split into more files.
+ *
+ * @param interval - Milliseconds between two runs.
+ */
+function createLoop(clock: Clock, interval: number, run: () => Promise<void>, stopped: AbortSignal) {
   let running: Promise<void> | undefined;
   let requested = false;
   let cancel = () => {};
@@ -200,27 +226,25 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
   async function loop(): Promise<void> {
     do {
       requested = false;
-      await runOnce().catch(onFailure);
-    } while (requested && !stopped.signal.aborted);
+      await run();
+    } while (requested && !stopped.aborted);
     running = undefined;
-    if (!stopped.signal.aborted) cancel = clock.after(settings.interval, wake);
+    if (!stopped.aborted) cancel = clock.after(interval, wake);
   }
 
   function wake(): void {
     requested = true;
-    if (running !== undefined || stopped.signal.aborted) return;
+    if (running !== undefined || stopped.aborted) return;
     cancel();
     running = loop();
   }
 
-  wake();
   return {
     wake,
-    async stop() {
-      stopped.abort();
+    /** Waits for the run in progress. No other one starts after `stopped`. */
+    async ended(): Promise<void> {
       cancel();
       await running;
-      await store.leases.release({ name: LEASE, holder }).catch(onFailure);
     },
   };
 }
