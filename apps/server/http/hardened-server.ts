@@ -91,25 +91,9 @@ export function createHardenedServer(
       release();
     });
   });
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const responses = [...(connections.get(socket) ?? [])];
-    // Complete requests receive their responses although invalid bytes follow, such as those after "Connection: close".
-    if (responses.length > 0 && responses.every(({ req, headersSent }) => req.complete && !headersSent)) {
-      for (const last of responses.slice(-1)) last.shouldKeepAlive = false;
-      return;
-    }
-    // A single request with an invalid or missing body: no response was written yet.
-    const [response] = responses;
-    const isWaiting = responses.length === 1 && response?.headersSent === false && !response.req.complete;
-    const isResponding = responses.length > 0 && !isWaiting;
-    const silent = 'bytesRead' in socket && socket.bytesRead === 0;
-    if (!socket.writable || isResponding || silent || error.code === 'ECONNRESET') socket.destroy();
-    else {
-      // The handler may still respond, but must not append to this rejection.
-      if (socket instanceof Socket) response?.detachSocket(socket);
-      socket.end(rawRejection(new OrderBookError('InvalidParameter', complaint(error.code))));
-    }
-  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
+    rejectInvalid(error, socket, [...(connections.get(socket) ?? [])]),
+  );
   // `server.close` calls this. Node's version treats a connection as idle before its response is fully sent.
   server.closeIdleConnections = () => {
     for (const [socket, responses] of connections) if (responses.size === 0) socket.destroy();
@@ -147,6 +131,26 @@ export function createHardenedServer(
         });
       }),
   };
+}
+
+/** Rejects bytes that are not a request, after the responses to the requests before them. */
+function rejectInvalid(error: NodeJS.ErrnoException, socket: Duplex, responses: readonly ServerResponse[]): void {
+  // Complete requests receive their responses although invalid bytes follow, such as those after "Connection: close".
+  if (responses.length > 0 && responses.every(({ req, headersSent }) => req.complete && !headersSent)) {
+    for (const last of responses.slice(-1)) last.shouldKeepAlive = false;
+    return;
+  }
+  // A single request with an invalid or missing body: no response was written yet.
+  const [response] = responses;
+  const isWaiting = responses.length === 1 && response?.headersSent === false && !response.req.complete;
+  const isResponding = responses.length > 0 && !isWaiting;
+  const silent = 'bytesRead' in socket && socket.bytesRead === 0;
+  if (!socket.writable || isResponding || silent || error.code === 'ECONNRESET') socket.destroy();
+  else {
+    // The handler may still respond, but must not append to this rejection.
+    if (socket instanceof Socket) response?.detachSocket(socket);
+    socket.end(rawRejection(new OrderBookError('InvalidParameter', complaint(error.code))));
+  }
 }
 
 /** Counts the `Host` headers. Node.js keeps the first one, and a proxy may use another (RFC 9112, 3.2). */
