@@ -114,7 +114,11 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
   const list = createListing(session);
   const operations: StoreOperations<Store> = {
     orders: {
-      insert: orders.insert,
+      async insert(inserts, options) {
+        const outcomes = await orders.insert(inserts, options);
+        if (options?.transaction !== undefined) watch.onJoined();
+        return outcomes;
+      },
       get: (uids) => readers.read('read orders', (query) => orders.get(query, uids)),
       list: (query) => readers.read('list orders', (run) => list(run, query)),
       filterPlaced: (account, uids) =>

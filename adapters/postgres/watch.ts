@@ -23,6 +23,12 @@ const HINTS = { burst: 10, interval: 200 };
 /** Minimum time between two hints, in milliseconds. */
 const HINT_INTERVAL = 20;
 
+/**
+ * Number of hints after an insert in a transaction of the application, at intervals that double up to `pollInterval`:
+ * for about a minute by default.
+ */
+const COMMIT_HINTS = 64;
+
 /** Factor of the interval of polling while a connection listens. */
 const LISTENING_FACTOR = 5;
 
@@ -35,6 +41,7 @@ export function createWatch(pool: PgPool, clock: Clock, { channel, signature, li
   let stopPolling: Cancel | undefined;
   let stopListening: (() => void) | undefined;
   let stopWaiting: Cancel | undefined;
+  let stopExpecting: Cancel | undefined;
   let requested = false;
   let isListening = false;
   let allowance = HINTS.burst;
@@ -63,6 +70,15 @@ export function createWatch(pool: PgPool, clock: Clock, { channel, signature, li
     stopWaiting = clock.after(takeAllowance(), () => {
       stopWaiting = undefined;
       if (requested) notify();
+    });
+  }
+
+  function expectCommit(delay: number, left: number): void {
+    stopExpecting?.();
+    if (hints.size === 0 || left === 0) return;
+    stopExpecting = clock.after(delay, () => {
+      notifyAll();
+      expectCommit(Math.min(2 * delay, pollInterval), left - 1);
     });
   }
 
@@ -98,6 +114,7 @@ export function createWatch(pool: PgPool, clock: Clock, { channel, signature, li
     stopPolling?.();
     stopListening?.();
     stopWaiting?.();
+    stopExpecting?.();
     stopPolling = stopListening = stopWaiting = undefined;
     isListening = false;
   }
@@ -113,6 +130,8 @@ export function createWatch(pool: PgPool, clock: Clock, { channel, signature, li
         if (hints.size === 0) stop();
       };
     },
+    /** Hints after an insert in a transaction of the application, because the driver does not report its commit. */
+    onJoined: () => expectCommit(HINT_INTERVAL, COMMIT_HINTS),
     close(): void {
       hints.clear();
       stop();

@@ -83,11 +83,11 @@ describe('PostgreSQL store on a pool of the host', () => {
 });
 
 describe('PostgreSQL store in a transaction of the host', () => {
-  async function open() {
+  async function open(pollInterval = 1000) {
     const pool = new pg.Pool({ connectionString: place.url, max: 4 });
     const book = createOrderBook({
       chainId: SEPOLIA,
-      store: postgresStore(pool, { schema: place.schema, migrate: true }),
+      store: postgresStore(pool, { schema: place.schema, migrate: true, pollInterval }),
     });
     await book.start();
     const client = await pool.connect();
@@ -126,6 +126,16 @@ describe('PostgreSQL store in a transaction of the host', () => {
     await client.query(begin);
     await client.query(statement).catch(() => {});
     await expect(submit()).rejects.toThrow(message);
+  });
+
+  test('notifies listeners of the commit without another write', async () => {
+    const { book, client, submit } = await open(24 * 3600 * 1000);
+    const created = new Promise((resolve) => book.on('orderCreated', ({ uid }) => resolve(uid)));
+    await client.query('BEGIN');
+    const result = await submit(5);
+    await client.query('COMMIT');
+    if (result.status !== 'accepted') throw result.error;
+    expect(await created).toBe(result.uid);
   });
 
   test('keeps an order although another one that was submitted at the same time fails', async () => {
