@@ -1,9 +1,13 @@
 import type { Clock } from 'intentbook';
+import { setTickScheduler } from '#internal';
+import { createTurns, STEPS_PER_TURN } from '../machine/scheduler.ts';
 
 /** A virtual clock. Between two tasks, everything happens that needs no time. */
 export interface EventClock extends Clock {
   /** Passes milliseconds. */
   pass(ms: number): Promise<void>;
+  /** Passes milliseconds in which no task runs, as while the machine is suspended. Then runs each task that is due. */
+  leap(ms: number): Promise<void>;
 }
 
 interface Task {
@@ -11,13 +15,19 @@ interface Task {
   readonly run: () => void;
 }
 
-/** Ticks of the event loop in which the continuations of a task end. */
-const TICKS = 12;
-
 /** @param start - Milliseconds since 1970. */
 export function createEventClock(start: number): EventClock {
   let now = start;
+  let isPassing = false;
   const tasks = new Set<Task>();
+  const ticks: (() => void)[] = [];
+  const turns = createTurns(STEPS_PER_TURN);
+  const runTick = () => ticks.shift()?.();
+  setTickScheduler((tick) => {
+    ticks.push(tick);
+    // Calls that are awaited while no time passes need ticks, too.
+    if (!isPassing) setImmediate(runTick);
+  });
 
   function findNext(end: number): Task | undefined {
     let next: Task | undefined;
@@ -25,11 +35,7 @@ export function createEventClock(start: number): EventClock {
     return next;
   }
 
-  async function rest(): Promise<void> {
-    for (let i = 0; i < TICKS; i++) await new Promise((resolve) => setImmediate(resolve));
-  }
-
-  return {
+  const clock: EventClock = {
     now: () => now,
     monotonic: () => now - start,
     after(ms, run) {
@@ -39,14 +45,26 @@ export function createEventClock(start: number): EventClock {
     },
     async pass(ms) {
       const end = now + ms;
-      await rest();
-      for (let task = findNext(end); task !== undefined; task = findNext(end)) {
+      isPassing = true;
+      await turns.repeat(() => {
+        if (ticks.length > 0) {
+          runTick();
+          return true;
+        }
+        const task = findNext(end);
+        if (task === undefined) return false;
         tasks.delete(task);
         now = Math.max(now, task.due);
         task.run();
-        await rest();
-      }
+        return true;
+      });
+      isPassing = false;
       now = end;
     },
+    leap(ms) {
+      now += ms;
+      return clock.pass(0);
+    },
   };
+  return clock;
 }

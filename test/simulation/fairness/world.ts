@@ -50,15 +50,6 @@ const ATTACKS: readonly Call[] = [
  * not get more work than it pays for, and orders in the name of a contract must not stop those of its owner.
  */
 export async function simulateFairness(seed: string, keepsTrace: boolean) {
-  // The first requests of a process load modules, which takes real time, and so a part of the first runs.
-  warmUp ??= run('warm-up', false).then(() => run('warm-up', false));
-  await warmUp;
-  return run(seed, keepsTrace);
-}
-
-let warmUp: Promise<unknown> | undefined;
-
-async function run(seed: string, keepsTrace: boolean) {
   const random = createSeededRandom(`fairness ${seed}`);
   const clock = createEventClock(START);
   const trace = createTrace(() => clock.now() - START, keepsTrace);

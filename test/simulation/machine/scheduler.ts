@@ -30,7 +30,7 @@ const OVERTAKE = 0.25;
 const MAX_STEPS_AT_ONE_TIME = 200_000;
 
 /** Number of steps in one turn of the real event loop, if no step begins real work. */
-const STEPS_PER_TURN = 64;
+export const STEPS_PER_TURN = 64;
 
 /**
  * Creates the scheduler and takes over the ticks of the event loop. Each step is a callback of `setImmediate`, after
@@ -116,7 +116,7 @@ interface Turns {
  * Creates the turns. Many calls in one turn save the time that a turn takes, also if the next repetition begins while
  * the turn is not over.
  */
-function createTurns(callsPerTurn: number): Turns {
+export function createTurns(callsPerTurn: number): Turns {
   let current: (() => void) | undefined;
   let waiting = 0;
 

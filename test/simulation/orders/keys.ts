@@ -14,9 +14,12 @@ export interface Signer {
 
 const PREFIX = new TextEncoder().encode('\x19Ethereum Signed Message:\n32');
 
+let instance: ReturnType<typeof instantiateSecp256k1> | undefined;
+
 /** Loads accounts with fixed keys. */
 export async function loadSigners(count: number): Promise<Signer[]> {
-  const secp256k1 = await instantiateSecp256k1();
+  instance ??= instantiateSecp256k1();
+  const secp256k1 = await instance;
   return Array.from({ length: count }, (_, i) => {
     const key = keccak_256(new TextEncoder().encode(`intentbook simulation ${i}`));
     const publicKey = secp256k1.derivePublicKeyUncompressed(key);
@@ -38,8 +41,27 @@ let recovery: Promise<RecoveryBackend> | undefined;
 
 /** Loads the backend of all books, once per process: each instantiation of WebAssembly is asynchronous. */
 export function loadRecovery(): Promise<RecoveryBackend> {
-  recovery ??= nativeRecovery().catch(createWasmRecovery);
+  recovery ??= nativeRecovery().catch(createWasmRecovery).then(rememberKeys);
   return recovery;
+}
+
+/** Number of recovered keys that are kept. */
+const MAX_KEYS = 20_000;
+
+/** Keeps recovered keys: seeds of one process use the same orders. */
+function rememberKeys({ name, recover }: RecoveryBackend): RecoveryBackend {
+  const keys = new Map<string, Uint8Array | undefined>();
+  return {
+    name,
+    recover(digest, rs, recoveryId) {
+      const request = `${bytesToHex(digest)}${bytesToHex(rs)}${recoveryId}`;
+      if (keys.has(request)) return keys.get(request);
+      if (keys.size === MAX_KEYS) keys.clear();
+      const key = recover(digest, rs, recoveryId);
+      keys.set(request, key);
+      return key;
+    },
+  };
 }
 
 async function createWasmRecovery(): Promise<RecoveryBackend> {
