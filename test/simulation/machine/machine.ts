@@ -130,8 +130,9 @@ export function createMachine(context: MachineContext): Machine {
     const shared = { process, scheduler, onFault: context.onFault };
     const inner = storage.connect();
     context.onConnect(inner);
+    const entering = (hintProcess: () => void) => () => process.enter(hintProcess);
     const register = (set: Set<() => void>) => (hintProcess: () => void) => {
-      const enter = () => process.enter(hintProcess);
+      const enter = entering(hintProcess);
       set.add(enter);
       return () => void set.delete(enter);
     };
@@ -145,7 +146,11 @@ export function createMachine(context: MachineContext): Machine {
       opens: storage.opens,
       traits: storage.traits,
       keptHashes: context.retention === undefined ? undefined : KEPT_HASHES,
-      watch: storage.traits.writers === 'many' ? register(watchers) : () => () => {},
+      // A store that writes alone hints at the commits of the application.
+      watch:
+        storage.traits.writers === 'many'
+          ? register(watchers)
+          : (hintProcess) => inner.events.watch(entering(hintProcess)),
     });
     const accountStore = createAccountPort({
       ...shared,

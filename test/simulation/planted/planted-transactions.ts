@@ -77,7 +77,7 @@ export const PLANTED_TRANSACTIONS: readonly PlantedFault[] = [
     area: 'transactions',
     store: 'postgres',
     file: 'adapters/postgres/session.ts',
-    find: 'return await runInSavepoint(transaction, work);',
+    find: 'return await runInTurn(transaction, () => runInSavepoint(transaction, work));',
     replace: 'return await session.write(operation, work);',
   },
 ];

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { simulate } from '../index.ts';
 import type { PlantedFault } from './planted.ts';
 import { PLANTED } from './planted.ts';
 import { SUITE_FAULTS } from './planted-suites.ts';
@@ -42,6 +43,9 @@ test.skipIf(SEEDS === 0)('planted faults are found', { timeout: 3_600_000 }, asy
     }
     const { seed, invariant } = await findPlanted(fault, SEEDS);
     if (seed === undefined) missed.push(fault.name);
+    // A seed that fails without the fault as well has found something else.
+    else if ((await simulate({ seed, store: fault.store })).violation !== undefined)
+      missed.push(`${fault.name}: seed ${seed} fails without it`);
     rows.push(`| ${fault.area} | ${fault.name} | ${fault.store} | ${seed ?? 'not found'} | \`${invariant ?? ''}\` |\n`);
   }
   const head = '| area | fault | storage | found by seed | invariant |\n|---|---|---|---:|---|\n';
