@@ -28,10 +28,11 @@ const PART = /import\(['"](\.\/[^'"]+)['"]\)/g;
  * takes other numbers of microtasks than a later one.
  */
 export function warmUp(): Promise<void> {
-  warm ??= loadParts(new URL('.', import.meta.resolve('intentbook'))).then(use);
+  warm ??= loadParts(new URL('../../../dist/', import.meta.url)).then(use);
   return warm;
 }
 
+/** @param folder - The built package. Each build of the simulator is three folders below the root. */
 async function loadParts(folder: URL): Promise<void> {
   const files = readdirSync(folder).filter((name) => name.endsWith('.js'));
   const texts = files.map((name) => readFileSync(new URL(name, folder), 'utf8'));
