@@ -43,7 +43,9 @@ export async function openOutput(path: string, size = 0): Promise<Output> {
 function writeToReader(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => {
-      if (error) reject(new Error('the reader of the output has ended', { cause: error }));
+      const isReaderGone = error !== null && error !== undefined && 'code' in error && error.code === 'EPIPE';
+      if (isReaderGone) reject(new Error('the reader of the output has ended', { cause: error }));
+      else if (error) reject(new Error(`the standard output cannot be written: ${error.message}`, { cause: error }));
       else resolve();
     });
   });

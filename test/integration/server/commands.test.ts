@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
@@ -94,6 +95,16 @@ describe('export beside a running server', () => {
       expect.objectContaining({ ok: true, file: '-', rows: 20 }),
     ]);
     expect(readdirSync(folder)).not.toContain('-');
+  });
+
+  test.skipIf(!existsSync('/dev/full'))('names the reason if the standard output cannot be written', async () => {
+    const { db } = await bookWith(20);
+    const end = (output: string) => {
+      const shell = `"$0" dist/cli.js export - --db "$1" ${output}`;
+      return spawnSync('bash', ['-o', 'pipefail', '-c', shell, process.execPath, db], { encoding: 'utf8' }).stderr;
+    };
+    expect(end('> /dev/full')).toMatch(/^intentbook: the standard output cannot be written: ENOSPC: [^\n]+\n$/);
+    expect(end('| true')).toBe('intentbook: the reader of the output has ended\n');
   });
 
   test.each([
