@@ -174,7 +174,7 @@ export const PLANTED: readonly PlantedFault[] = [
     area: 'caches',
     store: 'memory',
     file: 'src/orders/cache.ts',
-    find: 'if (entry !== undefined) drop(toKey(uid), entry);',
+    find: 'if (order !== undefined) drop(toKey(uid), order);',
     replace: '',
   },
   {
