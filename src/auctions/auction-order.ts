@@ -83,10 +83,15 @@ export interface AuctionCandidate {
  *
  * @param row - The order with its quote, if it has one.
  * @param fees - The rules for its fee policies.
+ * @param share - Returns the one text that equal tokens share. Default: the text itself.
  * @returns `undefined` if it is not for auctions: its placement failed, it was refunded, or it is a just-in-time order.
  * @throws if the row is unreadable.
  */
-export function auctionCandidate(row: StoredOrder, fees: FeeRules): AuctionCandidate | undefined {
+export function auctionCandidate(
+  row: StoredOrder,
+  fees: FeeRules,
+  share: (token: Address) => Address = (token) => token,
+): AuctionCandidate | undefined {
   const body = JSON.parse(row.body) as OrderBody; // rendered from this type
   if (body.isLiquidityOrder) return undefined;
   // Rendered from this type.
@@ -94,7 +99,8 @@ export function auctionCandidate(row: StoredOrder, fees: FeeRules): AuctionCandi
   if (placement.onchainOrderData?.placementError !== undefined || placement.ethflowData?.isRefunded) return undefined;
   // The text of the row is shared by all readers, and its hash is known.
   const { uid } = row;
-  const { sellToken, buyToken, sellAmount, buyAmount, kind, feeAmount, interactions, validFrom = 0 } = body;
+  const { sellAmount, buyAmount, kind, feeAmount, interactions, validFrom = 0 } = body;
+  const [sellToken, buyToken] = [share(body.sellToken), share(body.buyToken)];
   const sold = BigInt(row.executedSellAmount) - BigInt(row.executedFeeAmount);
   const isUntouched = row.executedSellAmount === '0';
   const quote = toAuctionQuote(row.quote) ?? { sellAmount, buyAmount: '0', fee: feeAmount, solver: ZERO_ADDRESS };

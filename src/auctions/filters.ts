@@ -21,6 +21,7 @@ export function checkTimeAndTokens(
   if (validTo < now) return 'over';
   if (validFrom > now) return 'notYetValid';
   if (validTo < now + minValidity) return 'shortLived';
+  if (deniedTokens.size === 0) return undefined;
   return deniedTokens.has(order.sellToken) || deniedTokens.has(order.buyToken) ? 'deniedToken' : undefined;
 }
 

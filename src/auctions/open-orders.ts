@@ -1,6 +1,6 @@
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { OrderCursor, Store, StoredOrder } from '../ports/store.ts';
-import type { Hex } from '../protocol/hex.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
 import { isAfterGap } from '../records/log-gap.ts';
 import { type AuctionCandidate, type AuctionOrder, auctionCandidate, compareAuctionOrders } from './auction-order.ts';
 import type { FeeRules } from './fee-policies.ts';
@@ -10,6 +10,9 @@ const PAGE = 48;
 
 /** Log entries that are read in one tick of the event loop. */
 const LOG_PAGE = 500;
+
+/** Maximum number of tokens whose text is shared. */
+const MAX_TOKENS = 10_000;
 
 /** Maximum number of log entries to follow. If there are more, all open orders are read again. */
 const MAX_LOG_ENTRIES = 20_000;
@@ -26,6 +29,15 @@ export function createOpenOrders(
   let readAt = 0;
   /** The fee rules of the candidates. */
   let rules: FeeRules | undefined;
+  /** The tokens of orders. A set finds a shared text without a comparison. */
+  const tokens = new Map<Address, Address>();
+
+  function shareToken(token: Address): Address {
+    const shared = tokens.get(token) ?? token;
+    if (tokens.size === MAX_TOKENS) tokens.clear();
+    tokens.set(shared, shared);
+    return shared;
+  }
 
   /** Reads changed orders and replaces their candidates. */
   async function read(uids: readonly Hex[]): Promise<void> {
@@ -45,7 +57,7 @@ export function createOpenOrders(
   function toCandidate(row: StoredOrder): AuctionCandidate | undefined {
     if (row.state !== 'open' || rules === undefined) return undefined;
     try {
-      return auctionCandidate(row, rules);
+      return auctionCandidate(row, rules, shareToken);
     } catch (failure) {
       onFailure(failure);
       return undefined;
