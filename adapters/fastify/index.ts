@@ -108,7 +108,9 @@ export function fastifyPlugin(instance: FastifyLike, options: FastifyPluginOptio
       if (!hasCors || !name.startsWith('access-control-')) reply.header(name, all);
     }
     // A view, because a copy of a large body takes longer than the rest of the response.
-    reply.send(typeof body === 'object' ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : body);
+    const toView = ({ buffer, byteOffset, byteLength }: Uint8Array) => Buffer.from(buffer, byteOffset, byteLength);
+    if (typeof body !== 'object') reply.send(body);
+    else reply.send(body instanceof Uint8Array ? toView(body) : Buffer.concat(body));
   }
 
   // The API reads bodies itself, because their limits depend on the route.

@@ -79,8 +79,10 @@ async function toResponse({ method, signal }: Request, { status, headers, body }
     return new Response(omitsBody ? null : toReadableStream(stream, signal), { status, headers });
   }
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
-  const length = isBodyless ? undefined : { 'content-length': String(bytes?.length ?? 0) };
-  return new Response(omitsBody ? null : bytes, { status, headers: { ...length, ...headers } });
+  const content = bytes instanceof Uint8Array || bytes === undefined ? bytes : new Blob([...bytes]);
+  const size = content instanceof Blob ? content.size : (content?.length ?? 0);
+  const length = isBodyless ? undefined : { 'content-length': String(size) };
+  return new Response(omitsBody ? null : content, { status, headers: { ...length, ...headers } });
 }
 
 /** Converts to a stream with backpressure and without read-ahead. */

@@ -130,7 +130,7 @@ export async function respond(
 ): Promise<void> {
   const headers = adaptToHost(own, response);
   const stream = typeof body === 'object' && Symbol.asyncIterator in body ? body[Symbol.asyncIterator]() : undefined;
-  const content = typeof body === 'object' && Symbol.asyncIterator in body ? undefined : (body ?? '');
+  const content: Content = typeof body === 'object' && Symbol.asyncIterator in body ? '' : (body ?? '');
   const isBodyless = status === 204 || status === 304;
   const omitsBody = isBodyless || request.method === 'HEAD';
   if (connection.aborted || response.headersSent || (stream !== undefined && omitsBody)) await stream?.return?.();
@@ -139,7 +139,7 @@ export async function respond(
   const mustDiscard = hasLargeUnreadBody(request);
   // Set with setHeader, so that the host can distinguish an endless stream from other responses.
   if (stream !== undefined) response.setHeader('content-type', headers['content-type'] ?? 'text/event-stream');
-  const length = content === undefined || isBodyless ? undefined : { 'content-length': Buffer.byteLength(content) };
+  const length = stream !== undefined || isBodyless ? undefined : { 'content-length': getLength(content) };
   response.writeHead(status, Object.assign({}, length, mustDiscard ? { connection: 'close' } : undefined, headers));
   if (stream !== undefined && !omitsBody) {
     // A body that is not read would hide that the client leaves.
@@ -147,15 +147,32 @@ export async function respond(
     await writeStream(stream, response, connection.signal);
   } else if (mustDiscard) {
     // Node closes the connection after the response, which would reset it while the client is still sending.
-    if (content && !omitsBody) response.write(content);
+    if (content && !omitsBody) write(response, content);
     else response.flushHeaders();
     await discard(request);
     response.end();
   } else if (omitsBody) response.end();
   else {
     if (onSent !== undefined && keepsNothing(response)) response.once('finish', onSent);
-    response.end(content);
+    if (isWhole(content)) response.end(content);
+    else {
+      write(response, content);
+      response.end();
+    }
   }
+}
+
+/** A body that is no stream: one text or one block of bytes, or a list of blocks. */
+type Content = string | Uint8Array | readonly Uint8Array[];
+
+const isWhole = (content: Content): content is string | Uint8Array =>
+  typeof content === 'string' || content instanceof Uint8Array;
+
+const getLength = (content: Content) =>
+  isWhole(content) ? Buffer.byteLength(content) : content.reduce((sum, { length }) => sum + length, 0);
+
+function write(response: ServerResponse, content: Content): void {
+  for (const chunk of isWhole(content) ? [content] : content) response.write(chunk);
 }
 
 /**

@@ -36,9 +36,6 @@ const KEPT = 64;
 /** A subscriber receives a complete auction after this number of deltas, so that an error in its copy does not last. */
 const DELTAS_PER_AUCTION = 64;
 
-/** Bytes of a complete auction that are one part of its text. */
-const PART_SIZE = 64 * 1024;
-
 /** A pending read of a subscriber. */
 interface Subscriber {
   /** Number of times that the feed had been closed when the stream was created. */
@@ -161,7 +158,7 @@ function createPastAuctions() {
     add(auction: Auction): boolean {
       const previous = past.at(-1);
       if (auction.id <= (previous?.id ?? 0)) return false;
-      if (previous !== undefined) forgetRendered(previous, auction);
+      if (previous !== undefined) forgetRendered(previous);
       past.push(auction);
       if (past.length > KEPT) past.shift();
       deltas.clear();
@@ -218,15 +215,8 @@ async function* renderChanges(
       yield { id, type: 'delta', json: [renderDelta(delta)], rows: delta.added.length };
       continue;
     }
-    const { bytes, size } = await renderOnce(newest);
-    yield { id, type: 'auction', json: toParts(bytes), rows: size };
+    const { chunks, size } = await renderOnce(newest);
+    const decoder = new TextDecoder();
+    yield { id, type: 'auction', json: chunks.map((chunk) => decoder.decode(chunk)), rows: size };
   }
-}
-
-/** Decodes the text of an auction, which is ASCII, in parts. */
-function toParts(bytes: Uint8Array): readonly string[] {
-  const decoder = new TextDecoder();
-  return Array.from({ length: Math.ceil(bytes.length / PART_SIZE) }, (_, i) =>
-    decoder.decode(bytes.subarray(i * PART_SIZE, (i + 1) * PART_SIZE)),
-  );
 }

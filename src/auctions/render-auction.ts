@@ -1,12 +1,13 @@
 import { yieldToEventLoop } from '../concurrency/yield.ts';
-import { type Auction, type AuctionOrder, compareAuctionOrders } from './auction-order.ts';
+import type { Auction, AuctionOrder } from './auction-order.ts';
 
 /** An auction as JSON in UTF-8, as the HTTP interface sends it. */
 export interface RenderedAuction {
   readonly id: number;
   /** A strong entity tag. It changes with each auction. */
   readonly etag: string;
-  readonly bytes: Uint8Array;
+  /** The parts of the text. Each begins and ends at a character; auctions share those whose orders are the same. */
+  readonly chunks: readonly Uint8Array[];
   /** Number of orders. */
   readonly size: number;
 }
@@ -14,141 +15,98 @@ export interface RenderedAuction {
 /** Orders that are rendered in one tick of the event loop. */
 const ORDERS_PER_TICK = 100;
 
-/** Orders that are only visited or copied in one tick. A tick takes longer than the visit of a hundred orders. */
+/** Orders that are only visited or compared in one tick. A tick takes longer than the visit of a hundred orders. */
 const VISITS_PER_TICK = 2_000;
+
+/** Largest number of orders in a chunk. One of less than half is rendered again, so that chunks do not become short. */
+const ORDERS_PER_CHUNK = 128;
 
 const encoder = /* @__PURE__ */ new TextEncoder();
 
 /** The text of each order. An order that stays in several auctions is rendered once. */
 const texts = new WeakMap<AuctionOrder, string>();
 
-/** Renders an order in ASCII, so that its length in bytes is known without encoding it. */
+/** Renders an order. */
 export function renderOrder(order: AuctionOrder): string {
-  let text = texts.get(order);
-  if (text === undefined) {
-    const toEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-    text = JSON.stringify(order).replace(/[\u0080-\uffff]/g, toEscape);
-    texts.set(order, text);
-  }
+  const text = texts.get(order) ?? JSON.stringify(order);
+  texts.set(order, text);
   return text;
 }
 
 const rendered = new WeakMap<Auction, Promise<RenderedAuction>>();
 
-/** The last rendering before an auction. The two usually share nearly all orders. */
-const bases = new WeakMap<Auction, Promise<RenderedAuction>>();
-
 /** Renders an auction, once for all callers. */
 export function renderOnce(auction: Auction): Promise<RenderedAuction> {
-  const known = rendered.get(auction) ?? renderWithBase(auction);
+  const known = rendered.get(auction) ?? renderAuction(auction);
   rendered.set(auction, known);
   return known;
 }
 
-async function renderWithBase(auction: Auction): Promise<RenderedAuction> {
-  const base = await bases.get(auction)?.catch(() => undefined);
-  bases.delete(auction);
-  return renderAuction(auction, base);
-}
-
-/**
- * Forgets the bytes of an auction that is not the newest any more, except for the rendering of the next one. A caller
- * that has them keeps them.
- */
-export function forgetRendered(auction: Auction, next: Auction): void {
-  const base = rendered.get(auction) ?? bases.get(auction);
+/** Forgets the text of an auction that is not the newest any more. A caller that has it keeps it. */
+export function forgetRendered(auction: Auction): void {
   rendered.delete(auction);
-  if (base !== undefined) bases.set(next, base);
 }
 
-export async function renderAuction({ orders, ...members }: Auction, base?: RenderedAuction): Promise<RenderedAuction> {
-  const bytes = await renderWithOrders(members, 'orders', orders, base?.bytes);
-  return { id: members.id, etag: `"auction-${members.id}"`, bytes, size: orders.length };
+export async function renderAuction({ orders, ...members }: Auction): Promise<RenderedAuction> {
+  const chunks = await renderWithOrders(members, 'orders', orders);
+  return { id: members.id, etag: `"auction-${members.id}"`, chunks, size: orders.length };
 }
 
-/** Where the orders of a rendering are in its bytes. One byte is between two of them. */
-interface Layout {
+/** Adjacent orders and their texts, each after a comma. */
+interface Chunk {
   readonly orders: readonly AuctionOrder[];
-  readonly start: number;
-  readonly ends: Float64Array;
+  readonly bytes: Uint8Array;
 }
 
-const layouts = new WeakMap<Uint8Array, Layout>();
+/** The last rendered chunk by its first order. */
+const chunksByFirst = new WeakMap<AuctionOrder, Chunk>();
 
-/** Adjacent orders of an earlier rendering, with the bytes between them. */
-interface Copied {
-  readonly from: number;
-  to: number;
+/** Returns a rendered chunk of exactly the orders that follow in a list. */
+function findChunk(orders: readonly AuctionOrder[], start: number): Chunk | undefined {
+  const chunk = chunksByFirst.get(orders[start] as AuctionOrder); // within the list
+  return chunk?.orders.every((order, i) => order === orders[start + i]) ? chunk : undefined;
 }
 
-/** Bytes that are copied in one tick. */
-const BYTES_PER_TICK = 1 << 20;
+function renderChunk(orders: readonly AuctionOrder[]): Chunk {
+  const chunk = { orders, bytes: encoder.encode(orders.map((order) => `,${renderOrder(order)}`).join('')) };
+  for (const order of orders) chunksByFirst.delete(order);
+  if (orders.length >= ORDERS_PER_CHUNK / 2) chunksByFirst.set(orders[0] as AuctionOrder, chunk); // not empty
+  return chunk;
+}
 
-/**
- * Renders members and a list of orders behind them in steps. The result is one allocation. Orders that an earlier
- * rendering contains are copied from it.
- */
+/** Renders members and a list of orders behind them in steps. Chunks of the same orders are rendered once. */
 export async function renderWithOrders(
   members: object,
   list: string,
   orders: readonly AuctionOrder[],
-  base?: Uint8Array,
-): Promise<Uint8Array> {
+): Promise<Uint8Array[]> {
+  const chunks: Uint8Array[] = [];
   const head = encoder.encode(`${JSON.stringify(members).slice(0, -1)},"${list}":[`);
-  const tail = encoder.encode(']}');
-  const earlier = base && layouts.get(base);
-  const ends = new Float64Array(orders.length);
-  const parts: (string | Copied)[] = [];
-  let at = head.length;
-  let [next, work] = [0, 0];
-  for (const [i, order] of orders.entries()) {
+  let start = 0;
+  let work = 0;
+  const renderUntil = (end: number) => {
+    if (end > start) chunks.push(renderChunk(orders.slice(start, end)).bytes);
+    start = end;
+  };
+  for (let i = 0; i < orders.length; ) {
     if (work >= VISITS_PER_TICK) {
       work = 0;
       await yieldToEventLoop();
     }
-    while (earlier !== undefined && isBefore(earlier.orders[next], order)) next++;
-    if (earlier?.orders[next] === order) {
-      const from = next === 0 ? earlier.start : (earlier.ends[next - 1] ?? 0) + 1;
-      const to = earlier.ends[next++] ?? 0;
-      const last = parts.at(-1);
-      const isAdjacent = typeof last === 'object' && last.to + 1 === from && to - last.from <= BYTES_PER_TICK;
-      if (isAdjacent) last.to = to;
-      else parts.push({ from, to });
-      at += to - from;
-      work++;
-    } else {
-      const text = renderOrder(order);
-      parts.push(text);
-      at += text.length;
+    const chunk = findChunk(orders, i);
+    if (chunk === undefined) {
+      if (++i - start === ORDERS_PER_CHUNK) renderUntil(i);
       work += VISITS_PER_TICK / ORDERS_PER_TICK;
+    } else {
+      renderUntil(i);
+      chunks.push(chunk.bytes);
+      start = i += chunk.orders.length;
+      work += chunk.orders.length;
     }
-    ends[i] = at++;
   }
-  const bytes = new Uint8Array(Math.max(head.length, at - 1) + tail.length);
-  bytes.set(head);
-  at = head.length;
-  let copied = 0;
-  for (const [i, part] of parts.entries()) {
-    if (copied >= BYTES_PER_TICK) {
-      copied = 0;
-      await yieldToEventLoop();
-    }
-    if (i > 0) bytes[at++] = 0x2c; // ,
-    const before = at;
-    if (typeof part === 'string') at += encoder.encodeInto(part, bytes.subarray(at)).written;
-    else {
-      bytes.set((base as Uint8Array).subarray(part.from, part.to), at); // only parts of a base are copied
-      at += part.to - part.from;
-    }
-    copied += at - before;
-  }
-  bytes.set(tail, at);
-  layouts.set(bytes, { orders, start: head.length, ends });
-  return bytes;
-}
-
-function isBefore(earlier: AuctionOrder | undefined, order: AuctionOrder): boolean {
-  return earlier !== undefined && earlier !== order && compareAuctionOrders(earlier, order) < 0;
+  renderUntil(orders.length);
+  const [first = new Uint8Array(), ...others] = chunks;
+  return [head, first.subarray(1), ...others, encoder.encode(']}')]; // without the first comma
 }
 
 /** Calls a function for each item, with a tick of the event loop after some of them. */

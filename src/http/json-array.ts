@@ -1,6 +1,5 @@
 import type { ReadOptions } from '../concurrency/abort.ts';
 import { nextStep } from '../concurrency/steps.ts';
-import type { ApiResponse } from './message.ts';
 
 /** Elements that are rendered in one step. */
 const STEP_SIZE = 128;
@@ -17,7 +16,7 @@ const renderValues = (values: readonly unknown[]): string => JSON.stringify(valu
 export async function renderPages<T>(
   pages: AsyncIterable<readonly T[]>,
   render: (elements: readonly T[]) => string = renderValues,
-): Promise<NonNullable<ApiResponse['body']>> {
+): Promise<string | AsyncIterable<string>> {
   const iterator = pages[Symbol.asyncIterator]();
   const first = await iterator.next();
   if (first.done === true) return '[]';
@@ -44,7 +43,7 @@ export function renderList<T>(
   elements: readonly T[],
   render?: (elements: readonly T[]) => string,
   work: ReadOptions = {},
-): Promise<NonNullable<ApiResponse['body']>> {
+): Promise<string | AsyncIterable<string>> {
   return renderPages(divide(elements, work), render);
 }
 

@@ -36,14 +36,14 @@ export type ApiRequestBody =
   | { readonly type: 'parsed'; readonly value: unknown };
 
 /**
- * A response. Header names are in lower case. The body is text, bytes or a stream of text. A mount reads the next chunk
- * of a stream after the client has received the previous one, and calls the iterator's `return` when the client
- * disconnects.
+ * A response. Header names are in lower case. The body is text, bytes, a list of bytes that follow each other, or a
+ * stream of text. A mount reads the next chunk of a stream after the client has received the previous one, and calls
+ * the iterator's `return` when the client disconnects.
  */
 export interface ApiResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | Uint8Array | AsyncIterable<string> | undefined;
+  readonly body?: string | Uint8Array | readonly Uint8Array[] | AsyncIterable<string> | undefined;
 }
 
 /** An HTTP interface: of a book, of accounts, or a combination. */

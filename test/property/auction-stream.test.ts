@@ -175,13 +175,13 @@ test(`auction stream: a follower has the same bytes as the auction at every id (
       const follower = createFollower(world);
       for (const { step: run, reads, reconnects } of actions) {
         await run(world);
-        const { id, bytes } = await world.book.auctions.rendered.current();
+        const { id, chunks } = await world.book.auctions.rendered.current();
         if (reconnects) await follower.reconnect();
         if (!reads || follower.id === id) continue;
         const type = await follower.read();
         seen[type as keyof typeof seen]++;
         expect(follower.id).toBe(id);
-        expect(follower.text()).toBe(new TextDecoder().decode(bytes));
+        expect(follower.text()).toBe(new TextDecoder().decode(Buffer.concat(chunks)));
       }
       await follower.leave();
       await world.book.close();

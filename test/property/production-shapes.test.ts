@@ -197,7 +197,7 @@ test(`auctions, competitions and trades have the types of production (${RUNS} ra
       // Orders without a remaining amount are not in auctions.
       const open = orders.filter(({ sellAmount, buyAmount }) => sellAmount !== '0' && buyAmount !== '0');
       const { auction, requests } = await sendAuction(open, price);
-      read(production.auction, toText((await renderAuction(auction)).bytes));
+      read(production.auction, toText(Buffer.concat((await renderAuction(auction)).chunks)));
       read(production.solveRequest, requests.get('/solve'));
       read(production.deltaRequest, requests.get('delta'));
       read(production.revealRequest, requests.get('/reveal'));

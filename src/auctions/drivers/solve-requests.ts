@@ -1,3 +1,4 @@
+import { concatBytes } from '@noble/hashes/utils.js';
 import { type Clock, isRecent, readMonotonic } from '../../ports/clock.ts';
 import type { Address } from '../../protocol/hex.ts';
 import { formatIsoDate } from '../../records/order-json.ts';
@@ -47,7 +48,7 @@ export function createSolveRequests(clock: Clock, trustedTokens: readonly Addres
 }
 
 /** Renders the body of `POST /solve`. The id is a text there. */
-function renderBody(
+async function renderBody(
   auction: Auction,
   base: Auction | undefined,
   deadline: number,
@@ -61,7 +62,9 @@ function renderBody(
     return { address, price: prices[address] ?? null, trusted: trustedTokens.has(address) };
   });
   const members = { id: String(id), tokens, deadline: formatIsoDate(deadline), surplusCapturingJitOrderOwners };
-  if (base === undefined) return renderWithOrders({ kind: 'full', ...members }, 'orders', orders);
+  if (base === undefined)
+    return concatBytes(...(await renderWithOrders({ kind: 'full', ...members }, 'orders', orders)));
   const { removed, added } = createAuctionDelta(base, auction);
-  return renderWithOrders({ kind: 'delta', ...members, removedOrders: removed }, 'updatedOrders', added);
+  const delta = { kind: 'delta', ...members, removedOrders: removed };
+  return concatBytes(...(await renderWithOrders(delta, 'updatedOrders', added)));
 }

@@ -22,11 +22,11 @@ const getAuction: Route = {
   path: '/api/v1/auction',
   cost: AUCTION_COST,
   async handle({ book, request, work }) {
-    const { etag, bytes, size } = await book.auctions.rendered.current();
+    const { etag, chunks, size } = await book.auctions.rendered.current();
     const headers = { etag, 'cache-control': 'no-cache' };
     if (matchesEtag(etag, request.header('if-none-match'))) return { status: 304, headers };
     countRows(work, size);
-    return jsonText(200, bytes, headers);
+    return jsonText(200, chunks, headers);
   },
 };
 

@@ -180,7 +180,7 @@ function indexOfEmptyLine(bytes: Uint8Array): number {
 
 async function textOfBody({ body = '' }: ApiResponse): Promise<string> {
   if (typeof body === 'string') return body;
-  if (body instanceof Uint8Array) return textOf(body);
+  if (!(Symbol.asyncIterator in body)) return textOf(Buffer.concat([body].flat()));
   // The target does not wait for a stream, which would not end.
   await body[Symbol.asyncIterator]().return?.();
   return '';

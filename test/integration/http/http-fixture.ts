@@ -85,7 +85,7 @@ export function directFixture(api: Api, now: () => number): HttpFixture {
 
 async function textOf(body: NonNullable<ApiResponse['body']>): Promise<string> {
   if (typeof body === 'string') return body;
-  if (body instanceof Uint8Array) return new TextDecoder().decode(body);
+  if (!(Symbol.asyncIterator in body)) return new TextDecoder().decode(Buffer.concat([body].flat()));
   let text = '';
   for await (const part of body) text += part;
   return text;

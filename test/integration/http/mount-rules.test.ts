@@ -93,6 +93,18 @@ describe.each(CASES)('$mount mounted at "$prefix"', ({ prefix, start }) => {
     expect(new Uint8Array(await (await send('/x')).arrayBuffer())).toEqual(body);
   });
 
+  test('sends a list of bytes as one body', async () => {
+    const [first, second] = [Uint8Array.of(0xc3), Uint8Array.of(0xbc, 0x61)];
+    for (const body of [[], [first], [first, second], [first, new Uint8Array(), second]]) {
+      const send = await mounted(() => ({ status: 200, headers: {}, body }));
+      const response = await send('/x');
+      expect(Buffer.compare(Buffer.from(await response.arrayBuffer()), Buffer.concat(body))).toBe(0);
+      expect(response.headers.get('content-length')).toBe(String(Buffer.concat(body).length));
+      const head = await send('/x', { method: 'HEAD' });
+      expect([head.headers.get('content-length'), await head.text()]).toEqual([String(Buffer.concat(body).length), '']);
+    }
+  });
+
   test('returns for HEAD the length of GET and no body', async () => {
     const send = await mounted(() => ({ status: 200, headers: { etag: '"1"' }, body: 'twelve bytes' }));
     const response = await send('/x', { method: 'HEAD' });

@@ -78,8 +78,8 @@ export function createAuctionSubscriber(context: AuctionSubscriberContext): Subs
 
   /** Requests the complete auction, which often has the id of the rebuilt one. */
   async function compareWithBook({ book }: BookProcess): Promise<void> {
-    const { bytes } = await book.auctions.rendered.current();
-    auctions.onText(new TextDecoder().decode(bytes));
+    const { chunks } = await book.auctions.rendered.current();
+    auctions.onText(new TextDecoder().decode(Buffer.concat(chunks)));
   }
 
   const connection = createConnection({

@@ -24,9 +24,9 @@ export const PLANTED_AUCTIONS: readonly PlantedFault[] = [
     area: 'entity tags',
     store: 'memory',
     file: 'src/auctions/render-auction.ts',
-    find: 'renderWithOrders(members, \'orders\', orders, base?.bytes);\n  return { id: members.id, etag: `"auction-${members.id}"`',
+    find: 'renderWithOrders(members, \'orders\', orders);\n  return { id: members.id, etag: `"auction-${members.id}"`',
     replace:
-      'renderWithOrders(members, \'orders\', orders, base?.bytes);\n  return { id: members.id, etag: `"auction-${(members as { block: number }).block}"`',
+      'renderWithOrders(members, \'orders\', orders);\n  return { id: members.id, etag: `"auction-${(members as { block: number }).block}"`',
   },
   {
     name: 'a call shares an auction that is too old',

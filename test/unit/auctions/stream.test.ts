@@ -222,9 +222,9 @@ describe('GET /api/v1/auction/stream', () => {
     const { url, close } = await serve();
     const response = await fetch(url);
     expect(response.headers.get('content-type')).toBe('text/event-stream');
-    const { id, bytes } = await book.auctions.rendered.current();
+    const { id, chunks } = await book.auctions.rendered.current();
     expect(await readEvents(response, 1)).toEqual([
-      `id: ${id}\nevent: auction\ndata: ${new TextDecoder().decode(bytes)}`,
+      `id: ${id}\nevent: auction\ndata: ${new TextDecoder().decode(Buffer.concat(chunks))}`,
     ]);
     await place(store, order(7));
     const later = await book.auctions.current();
@@ -284,12 +284,12 @@ test('auction feed keeps the bytes of the newest auction only', async () => {
   });
   const [first, second] = [create(1), create(2)];
   feed.add(first);
-  const bytes = renderOnce(first);
-  expect(renderOnce(first)).toBe(bytes);
+  const before = renderOnce(first);
+  expect(renderOnce(first)).toBe(before);
   feed.add(second);
-  expect(renderOnce(first)).not.toBe(bytes);
+  expect(renderOnce(first)).not.toBe(before);
   const newest = renderOnce(second);
-  expect(new TextDecoder().decode((await newest).bytes)).toBe(JSON.stringify(second));
+  expect(new TextDecoder().decode(Buffer.concat((await newest).chunks))).toBe(JSON.stringify(second));
   feed.add(second);
   expect(renderOnce(second)).toBe(newest);
   feed.close();

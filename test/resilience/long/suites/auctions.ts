@@ -66,8 +66,8 @@ export const suite: LongSuite = {
         auction === undefined || value.type === 'auction'
           ? (content as Auction)
           : applyAuctionDelta(auction, content as AuctionDelta);
-      const { bytes } = await book.auctions.rendered.current();
-      strictEqual(JSON.stringify(auction), new TextDecoder().decode(bytes));
+      const { chunks } = await book.auctions.rendered.current();
+      strictEqual(JSON.stringify(auction), new TextDecoder().decode(Buffer.concat(chunks)));
       share.count('auctions');
     } while (performance.now() < end);
     stream.leave();
