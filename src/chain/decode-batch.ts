@@ -90,7 +90,7 @@ export async function decodeBatch(chainBatch: ChainBatch, context: BatchContext)
     const order = each.type === 'trade' ? orders.get(event) : undefined;
     return order === undefined || each.type !== 'trade' ? each : { ...each, order };
   });
-  const forgetBelow = through.number - context.hashesKept;
+  const forgetBelow = Math.min(through.number - context.hashesKept, ...blocks.map(({ number }) => number));
   const batch = {
     events: chainEvents,
     blocks,

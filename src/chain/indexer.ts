@@ -64,6 +64,8 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   /** The hash of the newest block that was observed. */
   let headHash: string | undefined;
   let stopReason: string | undefined;
+  /** The blocks whose hashes must stay stored. */
+  let keptBlocks: readonly BlockRef[] = [];
   let nodeIndex = 0;
   let failures = 0;
   /** The term of the lease at the last step. `undefined`: another process had it. */
@@ -92,7 +94,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     blockHash: async (node, number) => (await query((call) => node.block(number, call)))?.hash,
     logsBetween,
     read: reader.read,
-    apply: context.apply,
+    apply: applyBatch,
     observe,
   });
 
@@ -115,13 +117,14 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
       await query((call) => node.verify(domain, call));
       verified.add(node);
     }
+    keptBlocks = [];
     const { indexedBlock, blocks, rolledBackTo } = await context.progress();
     const head = await query((call) => node.head(call));
     if (head.hash !== headHash) observe({ type: 'head', head: head.number, timestamp: head.timestamp });
     headHash = head.hash;
     if (indexedBlock === null) return begin(node, head, rolledBackTo);
-    const oldest = blocks.at(-1) ?? indexedBlock;
-    const recheckedTo = secondRead.begin(oldest.number, indexedBlock.number);
+    const { recheckedTo, kept } = secondRead.begin(blocks, indexedBlock.number);
+    keptBlocks = usable.length > 1 ? kept : [];
     if (head.number < indexedBlock.number) return checkShorterChain(node, head, indexedBlock, blocks);
     const block = await query((call) => node.block(indexedBlock.number, call));
     if (block === undefined)
@@ -264,9 +267,13 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     return last;
   }
 
+  function applyBatch(batch: ChainBatch): Promise<ApplyOutcome> {
+    return context.apply(keptBlocks.length === 0 ? batch : { ...batch, blocks: keptBlocks });
+  }
+
   /** Applies a batch. @returns false if another process has moved the checkpoint. */
   async function apply(batch: ChainBatch, head: BlockHeader): Promise<boolean> {
-    const outcome = await context.apply(batch);
+    const outcome = await applyBatch(batch);
     switch (outcome.status) {
       case 'applied':
         observe({ type: 'progress', block: outcome.indexedBlock.number, head: head.number });

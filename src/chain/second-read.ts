@@ -3,7 +3,7 @@ import type { ApplyOutcome, BlockRef } from '../ports/chain-store.ts';
 import { StoreError } from '../ports/store.ts';
 import type { ChainLog } from '../protocol/event-decoder.ts';
 import type { createBlockRange } from './block-range.ts';
-import type { ChainBatch } from './decode-batch.ts';
+import { type ChainBatch, HASHES_KEPT } from './decode-batch.ts';
 import type { IndexerObservation } from './indexer-options.ts';
 import { type createLogReader, toInconsistent } from './log-reader.ts';
 
@@ -12,6 +12,9 @@ const GROUP = 8;
 
 /** The newest blocks, which are not read a second time yet. */
 const DISTANCE = 4;
+
+/** Maximum number of stored hashes. Above it, the blocks that no other node has read are forgotten at a restart. */
+const MAX_HASHES = 2 * HASHES_KEPT;
 
 /** The parts of the indexer that a second read uses. */
 interface SecondReadContext {
@@ -29,6 +32,7 @@ interface SecondReadContext {
  * Another node reads each block that was indexed since the start, also those of a long catch-up, one range at each
  * step. While no other node responds, the node that is followed repeats its reads of the newest blocks, and the others
  * compare them later. After a start all blocks with a stored hash are read, since the process may have stopped before.
+ * Therefore the hash of the last compared block stays stored.
  */
 export function createSecondRead({ range, blockHash, logsBetween, read, apply, observe }: SecondReadContext) {
   /** The last block that was read twice, or once so deep in the chain that its node must have had all logs. */
@@ -70,19 +74,23 @@ export function createSecondRead({ range, blockHash, logsBetween, read, apply, o
     },
 
     /**
-     * Begins a step before the checkpoint moves on. @returns the last block that needs no second read of its node.
+     * Begins a step before the checkpoint moves on.
      *
-     * @param oldest - The oldest block with a stored hash. Each later one may have been read once only.
+     * @param blocks - The blocks with a stored hash, newest first. Each may have been read once only.
      * @param indexed - The checkpoint. Blocks above it were rolled back, by this process or another one.
+     * @returns the last block that needs no second read of its node, and the blocks whose hashes must stay stored.
      */
-    begin(oldest: number, indexed: number): number {
+    begin(blocks: readonly BlockRef[], indexed: number): { recheckedTo: number; kept: readonly BlockRef[] } {
+      const oldest = blocks.at(-1)?.number ?? indexed;
+      const recent = blocks.findLast(({ number }) => number >= indexed - HASHES_KEPT)?.number ?? indexed;
       if (comparedTo === undefined) firstReads = [{ node: undefined, to: indexed }];
       const compared = Math.min(comparedTo ?? oldest, indexed);
       comparedTo = compared;
       firstReads = firstReads.flatMap(({ node, to }) => (to > compared ? { node, to: Math.min(to, indexed) } : []));
-      repeatedTo = Math.min(repeatedTo ?? oldest, indexed);
+      repeatedTo = Math.min(repeatedTo ?? recent, indexed);
       attemptedTo = Math.min(attemptedTo, indexed);
-      return repeatedTo;
+      const last = blocks.length > MAX_HASHES ? undefined : blocks.find(({ number }) => number <= compared);
+      return { recheckedTo: repeatedTo, kept: last === undefined ? [] : [last] };
     },
 
     /** Records the node that has returned the blocks up to the checkpoint first. */
