@@ -4,8 +4,9 @@ import type { Competition, CompetitionSolution } from '../competition.ts';
 import type { SolutionId } from '../in-flight.ts';
 
 /**
- * What the chain shows of a solution that has won. `superseded`: trades of other solvers until the deadline have left
- * too little of one of its orders, so that its settlement would have reverted.
+ * What the chain shows of a solution that has won. `superseded`: trades until the deadline have left too little of one
+ * of its orders, so that its settlement would have reverted. They are those of other solvers, and those of its solver
+ * for another book that execute the order as promised, or better.
  */
 export type WinOutcome = 'settled' | 'superseded' | 'unsettled';
 
@@ -27,23 +28,33 @@ export async function findOutcome(
 }
 
 async function isSuperseded(
-  { id: uid, sellAmount, buyAmount }: CompetitionSolution['orders'][number],
+  promised: CompetitionSolution['orders'][number],
   solver: string,
   { auctionStartBlock: start, auctionDeadlineBlock: deadline }: Competition,
   store: Store,
 ): Promise<boolean> {
+  const uid = promised.id;
   const [row] = await store.orders.get([uid]);
   const terms = row && readTerms(row.body);
   if (terms === undefined) return false;
-  const getFixed = (trade: { readonly sellAmount: string; readonly buyAmount: string }) =>
-    BigInt(terms.kind === 'buy' ? trade.buyAmount : trade.sellAmount);
+  const getFixed = ({ sellAmount, buyAmount }: Amounts) => BigInt(terms.kind === 'buy' ? buyAmount : sellAmount);
   let executed = 0n;
   for (const trade of await store.chain.trades({ filter: { uid }, limit: TRADES })) {
     const { blockNumber, transactionHash } = trade;
     if (blockNumber > deadline) continue;
-    // A solver that settles late must not be excused by its own settlements.
     const isOwn = (await store.chain.settlements(transactionHash)).some((settlement) => settlement.solver === solver);
-    if (!isOwn || blockNumber <= start) executed += getFixed(trade);
+    // A settlement for another book excuses a solver only if the order gets what the solver has promised.
+    const isKept = getFixed(trade) >= getFixed(promised) && isAsGood(trade, promised);
+    if (!isOwn || blockNumber <= start || isKept) executed += getFixed(trade);
   }
-  return executed + getFixed({ sellAmount, buyAmount }) > terms.fixedAmount;
+  return executed + getFixed(promised) > terms.fixedAmount;
 }
+
+interface Amounts {
+  readonly sellAmount: string;
+  readonly buyAmount: string;
+}
+
+/** Returns whether the price of a trade is at least that of another one, for the owner. */
+const isAsGood = (trade: Amounts, other: Amounts) =>
+  BigInt(trade.buyAmount) * BigInt(other.sellAmount) >= BigInt(other.buyAmount) * BigInt(trade.sellAmount);

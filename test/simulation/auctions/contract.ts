@@ -23,8 +23,7 @@ export interface SentSettlement {
   readonly from: number;
   /** Whether the first such block includes it. */
   readonly isPrompt: boolean;
-  /** `byOwn`: it was reverted because of other settlements of its solver. */
-  readonly onMined: (reverted: boolean, byOwn: boolean) => void;
+  readonly onMined: (reverted: boolean) => void;
 }
 
 interface Block extends BlockHeader {
@@ -124,11 +123,9 @@ export function createContract(random: SeededRandom, settlementContract: Address
         left.push(each);
         continue;
       }
-      const earlier = [...before, ...included];
-      const isGood = isExecutable(each, earlier);
+      const isGood = isExecutable(each, [...before, ...included]);
       if (isGood) included.push(each);
-      const others = earlier.filter(({ solver }) => solver !== each.solver);
-      each.onMined(!isGood, !isGood && isExecutable(each, others));
+      each.onMined(!isGood);
     }
     pending = left;
     head = append(head, included);

@@ -1,6 +1,6 @@
 import type { Address, AuctionOrder, Hex, RevealRequest, SettleRequest, SolveRequest, SolverDriver } from 'intentbook';
 import { encodeSettlement } from 'intentbook/solver';
-import type { SeededRandom } from '../machine/random.ts';
+import { createSeededRandom, type SeededRandom } from '../machine/random.ts';
 import type { Contract, ExecutedFill } from './contract.ts';
 
 /**
@@ -39,8 +39,6 @@ export interface ForeignSolver {
   readonly name: string;
   readonly behaviour: Behaviour;
   readonly solver: Address;
-  /** Whether one of its settlements was reverted by another one of its settlements, for another book or auction. */
-  hasConflict: boolean;
   readonly connect: (book: string, observer: DriverObserver) => SolverDriver;
 }
 
@@ -74,14 +72,16 @@ export function createSolver(
 
   function fill(order: AuctionOrder): ExecutedFill {
     const left = BigInt(order.sellAmount) - BigInt(order.executed);
-    const sold = order.partiallyFillable && left > 1n && random.chance(0.5) ? left / 2n : left;
+    // An honest solver promises the same to both books: one of its settlements may revert the other one.
+    const draw = behaviour === 'honest' ? createSeededRandom(order.uid) : random;
+    const isPart = draw.chance(0.5) && behaviour !== 'honest';
+    const sold = order.partiallyFillable && left > 1n && isPart ? left / 2n : left;
     const limit = (sold * BigInt(order.buyAmount) + BigInt(order.sellAmount) - 1n) / BigInt(order.sellAmount);
     // Equal bids are frequent.
-    return { order, sold, bought: behaviour === 'bidding zero' ? limit : limit + BigInt(random.integer(1, 3) * 100) };
+    return { order, sold, bought: behaviour === 'bidding zero' ? limit : limit + BigInt(draw.integer(1, 3) * 100) };
   }
 
-  const self: ForeignSolver = { name, behaviour, solver, hasConflict: false, connect };
-  return self;
+  return { name, behaviour, solver, connect };
 
   function connect(book: string, observer: DriverObserver): SolverDriver {
     const offers = new Map<string, Offer>();
@@ -183,10 +183,6 @@ export function createSolver(
 
     function send({ auctionId, solutionId }: SettleRequest, fills: readonly ExecutedFill[], from: number) {
       return new Promise<boolean>((resolve) => {
-        const onMined = (reverted: boolean, byOwn: boolean) => {
-          if (byOwn) self.hasConflict = true;
-          resolve(reverted);
-        };
         const data = encode(auctionId, fills);
         const isPrompt = behaviour === 'honest';
         contract.send({
@@ -199,7 +195,7 @@ export function createSolver(
           data,
           from,
           isPrompt,
-          onMined,
+          onMined: resolve,
         });
       });
     }

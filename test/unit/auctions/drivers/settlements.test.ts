@@ -105,10 +105,12 @@ async function applyBlock(
   uid?: Hex,
   auctionId = requests.at(-1)?.auctionId ?? null,
   solver = SOLVER,
+  factor = 1n,
 ): Promise<void> {
   const through = { number, hash: word(number) };
   const at = { blockNumber: number, blockHash: word(number), transactionHash: word(7000 + number), timestamp: NOW };
   const order = uid === undefined ? undefined : [1, 2, 3, 4].map(orderOf).find((each) => each.uid === uid);
+  const terms = order && (JSON.parse(order.body) as { sellAmount: string; buyAmount: string });
   const trade = order && {
     type: 'trade' as const,
     ...at,
@@ -117,7 +119,8 @@ async function applyBlock(
     owner: order.owner,
     sellToken: order.sellToken,
     buyToken: order.buyToken,
-    ...(JSON.parse(order.body) as { sellAmount: string; buyAmount: string }),
+    sellAmount: terms?.sellAmount ?? '0',
+    buyAmount: String(factor * BigInt(terms?.buyAmount ?? 0)),
     feeAmount: '0',
     executedFee: null,
     prices: null,
@@ -306,19 +309,20 @@ describe('exclusion of a driver', () => {
   test.each([
     ['does not affect one whose order another solver has filled until the deadline', 6, address(0x52), 0],
     ['affects one whose order another solver has filled after the deadline', 7, address(0x52), 1],
-    ['affects one that has filled the order by a settlement for another auction', 3, SOLVER, 1],
+    ['affects one that has filled the order for less by a settlement for another auction', 3, SOLVER, 1],
+    ['does not affect one that has filled the order as promised by a settlement for another book', 3, SOLVER, 0, 5n],
     [
       'does not affect one that had filled the order before, in a block whose first reader lacked the logs',
       1,
       SOLVER,
       0,
     ],
-  ])('%s', async (_, block, solver, expected) => {
+  ])('%s', async (_, block, solver, expected, factor = 1n) => {
     await place(store, orderOf(1));
     await applyBlock(1);
     await run({ banAfter: 1 });
     for (let each = 1; each <= 7; each++) {
-      if (each === block) await applyBlock(each, auctions[0]?.[0], null, solver);
+      if (each === block) await applyBlock(each, auctions[0]?.[0], null, solver, factor);
       else await applyBlock(each);
     }
     await applyBlock(23);
