@@ -1,7 +1,12 @@
+import type { DeadlineLimiter } from '../concurrency/deadline.ts';
 import type { ChainSource } from '../ports/chain-source.ts';
-import type { BlockRef } from '../ports/chain-store.ts';
+import type { ApplyOutcome, BlockRef, ChainProgress, RollbackOutcome } from '../ports/chain-store.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { LeaseStore } from '../ports/store.ts';
+import type { Domain } from '../protocol/eip712.ts';
 import type { Address } from '../protocol/hex.ts';
 import { assertKnownOptions, parseAddress, requireInteger } from '../validation/options.ts';
+import type { ChainBatch } from './decode-batch.ts';
 
 /** Options of the chain indexer. */
 export interface IndexerOptions {
@@ -49,6 +54,19 @@ export class ReorganisationTooDeep extends Error {
 
 /** The minimum of each number. */
 const NUMBERS = { pollInterval: 1, reorgLimit: 1, maxBlockRange: 1, timeout: 1, fromBlock: 0 } as const;
+
+/** The dependencies of the indexer. */
+export interface ChainIndexerContext {
+  readonly domain: Domain;
+  readonly clock: Clock;
+  readonly remote: DeadlineLimiter;
+  readonly leases: LeaseStore;
+  readonly progress: () => Promise<ChainProgress>;
+  readonly apply: (batch: ChainBatch) => Promise<ApplyOutcome>;
+  readonly rollback: (to: number, after: BlockRef) => Promise<RollbackOutcome>;
+  readonly observe: (observation: IndexerObservation) => void;
+  readonly onFailure: (failure: unknown) => void;
+}
 
 /** Parsed indexer options. */
 export type ParsedIndexerOptions = Required<Omit<IndexerOptions, 'fromBlock' | 'onchainOrderContracts'>> & {

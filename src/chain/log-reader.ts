@@ -55,11 +55,11 @@ const ONCHAIN_ORDER_TOPICS: readonly Hex[] = [
 ];
 
 /** Runs a request to a node with a timeout. */
-type Run = <T>(request: (call: ChainCall) => Promise<T>) => Promise<T>;
+export type ChainQuery = <T>(request: (call: ChainCall) => Promise<T>) => Promise<T>;
 
 interface LogReaderContext {
   readonly domain: Domain;
-  readonly run: Run;
+  readonly run: ChainQuery;
   readonly observe: (observation: IndexerObservation) => void;
   readonly isStopping: () => boolean;
 }
@@ -174,7 +174,11 @@ function createCallReader(settlementContract: Address, { run, observe, isStoppin
 }
 
 /** Adds block times to placements, whose creation date is the block time. Not every node returns it with a log. */
-async function addTimestamps(node: ChainSource, events: readonly ProtocolEvent[], run: Run): Promise<ProtocolEvent[]> {
+async function addTimestamps(
+  node: ChainSource,
+  events: readonly ProtocolEvent[],
+  run: ChainQuery,
+): Promise<ProtocolEvent[]> {
   const times = new Map<number, number>();
   for (const { event, timestamp, blockNumber } of events) {
     if (event !== 'OrderPlacement' || timestamp != null || times.has(blockNumber)) continue;

@@ -80,7 +80,7 @@ export const PLANTED_ACTORS: readonly PlantedFault[] = [
     area: 'drivers',
     store: 'auctions',
     file: 'src/chain/indexer.ts',
-    find: "if (state !== 'standing by' && headTime === undefined) return undefined;",
+    find: "if (status.state !== 'standing by' && status.headTime === undefined) return undefined;",
     replace: '',
   },
   {

@@ -1,9 +1,8 @@
 import type { BlockHeader, BlockRef, ChainSource, Hex, IndexerObservation } from 'intentbook';
 import { onTestFinished } from 'vitest';
 import type { ChainBatch } from '../../../src/chain/decode-batch.ts';
-import type { ChainIndexerContext } from '../../../src/chain/indexer.ts';
 import { createChainIndexer } from '../../../src/chain/indexer.ts';
-import type { ParsedIndexerOptions } from '../../../src/chain/indexer-options.ts';
+import type { ChainIndexerContext, ParsedIndexerOptions } from '../../../src/chain/indexer-options.ts';
 import { createDeadlineLimiter } from '../../../src/concurrency/deadline.ts';
 import type { Happening } from '../../support/chain-events.ts';
 import { hashOf, SOLVER } from '../../support/chain-events.ts';

@@ -1,0 +1,63 @@
+import type { BlockHeader, ChainSource } from '../ports/chain-source.ts';
+import type { BlockRef } from '../ports/chain-store.ts';
+import { createDeepForkError } from './deep-fork.ts';
+import type { ChainIndexerContext } from './indexer-options.ts';
+import { type ChainQuery, Inconsistent } from './log-reader.ts';
+
+/**
+ * Creates the search for forks: the blocks that a node no longer has are rolled back.
+ *
+ * @param reorgLimit - Blocks of the longest reorganisation. A longer one is an error.
+ */
+export function createForkSearch(
+  query: ChainQuery,
+  reorgLimit: number,
+  { rollback, observe }: Pick<ChainIndexerContext, 'rollback' | 'observe'>,
+) {
+  /** Finds the newest stored block that the node still has, and rolls back the blocks above it. */
+  async function findFork(
+    node: ChainSource,
+    head: BlockRef,
+    indexedBlock: BlockRef,
+    blocks: readonly BlockRef[],
+  ): Promise<boolean> {
+    for (const stored of blocks) {
+      if (stored.number >= indexedBlock.number) continue;
+      if (indexedBlock.number - stored.number > reorgLimit) throw createDeepForkError(head, indexedBlock, reorgLimit);
+      const current = await query((call) => node.block(stored.number, call));
+      if (current?.hash === stored.hash) return rollBack(stored.number, indexedBlock);
+    }
+    // The first checkpoint itself is gone. Hashes are stored for more blocks than the limit, so it is near.
+    const oldest = blocks.at(-1) ?? indexedBlock;
+    if (indexedBlock.number - oldest.number > reorgLimit) throw createDeepForkError(head, indexedBlock, reorgLimit);
+    return rollBack(oldest.number - 1, indexedBlock);
+  }
+
+  async function rollBack(to: number, indexedBlock: BlockRef): Promise<boolean> {
+    const outcome = await rollback(to, indexedBlock);
+    if (outcome.status !== 'rolledBack') return true;
+    observe({ type: 'reorganised', from: indexedBlock, to });
+    return true;
+  }
+
+  /**
+   * Distinguishes a node that lags behind, which has the stored blocks, from a reorganisation to a shorter chain.
+   *
+   * @returns `undefined` if the node lags behind. Otherwise as `findFork`.
+   */
+  async function checkShorterChain(
+    node: ChainSource,
+    head: BlockHeader,
+    indexedBlock: BlockRef,
+    blocks: readonly BlockRef[],
+  ): Promise<boolean | undefined> {
+    const stored = blocks.find(({ number }) => number <= head.number);
+    if (stored === undefined) return undefined;
+    const current = stored.number === head.number ? head : await query((call) => node.block(stored.number, call));
+    if (current === undefined) throw new Inconsistent(`it has block ${head.number}, but not block ${stored.number}`);
+    if (current.hash === stored.hash) return undefined;
+    return findFork(node, head, indexedBlock, blocks.slice(blocks.indexOf(stored)));
+  }
+
+  return { findFork, checkShorterChain };
+}
