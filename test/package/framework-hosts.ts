@@ -1,3 +1,5 @@
+import { BOOK, LISTENER, SERVER, withDatabase } from './framework-parts.ts';
+
 /** A host program: it prints `listening <port>`, serves a book below `/book`, and stops at SIGTERM. */
 export interface FrameworkHost {
   readonly name: string;
@@ -16,87 +18,6 @@ export interface FrameworkHost {
   /** Reasons for which a case does not apply, by the name of the case. */
   readonly skip?: Readonly<Record<string, string>>;
 }
-
-/** The book, and the rules of the application: a token, and its own CORS headers. */
-const BOOK = `
-import { createOrderBook } from 'intentbook';
-import { memoryStore } from 'intentbook/memory';
-const book = createOrderBook({ chainId: 11155111, store: memoryStore() });
-await book.start();
-const isAllowed = (method, token) => method === 'OPTIONS' || token === 'Bearer host';
-const CORS = {
-  'access-control-allow-origin': 'https://host.example',
-  'access-control-expose-headers': 'Link, ETag, Retry-After',
-};
-`;
-
-/**
- * The same with the database of the application. SIGUSR2 submits two orders within transactions: the first one is
- * rolled back, the second one committed.
- */
-const DATABASE_BOOK = `
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import Database from 'better-sqlite3';
-import { createOrderBook } from 'intentbook';
-import { sqliteStore } from 'intentbook/sqlite';
-const folder = mkdtempSync(join(tmpdir(), 'intentbook-host-'));
-process.once('exit', () => rmSync(folder, { recursive: true }));
-const database = new Database(join(folder, 'application.sqlite'));
-database.pragma('journal_mode = WAL');
-database.pragma('synchronous = FULL');
-database.exec('CREATE TABLE invoices (uid TEXT NOT NULL)');
-const book = createOrderBook({ chainId: 11155111, store: sqliteStore(database), eip1271: 'accept-unverified' });
-await book.start();
-async function invoice(from, ending) {
-  database.exec('BEGIN IMMEDIATE');
-  const order = {
-    from, sellToken: '0x' + '1'.repeat(40), buyToken: '0x' + '2'.repeat(40), receiver: null, sellAmount: '1000',
-    buyAmount: '1000', validTo: Math.floor(Date.now() / 1000) + 3600, appData: '{}', feeAmount: '0', kind: 'sell',
-    partiallyFillable: false, signingScheme: 'eip1271', signature: '0xabcd',
-  };
-  const { uid } = await book.orders.submit(order, { transaction: database });
-  database.prepare('INSERT INTO invoices VALUES (?)').run(uid);
-  database.exec(ending);
-}
-process.on('SIGUSR2', async () => {
-  await invoice('0x' + 'aaaa'.repeat(10), 'ROLLBACK');
-  await invoice('0x' + 'bbbb'.repeat(10), 'COMMIT');
-});
-const isAllowed = (method, token) => method === 'OPTIONS' || token === 'Bearer host';
-const CORS = {
-  'access-control-allow-origin': 'https://host.example',
-  'access-control-expose-headers': 'Link, ETag, Retry-After',
-};
-`;
-
-const withDatabase = (code: string) => code.replace(BOOK, () => DATABASE_BOOK);
-
-/** Listens and stops as the guide describes it. */
-const SERVER = `
-function run(server) {
-  server.listen(0, '127.0.0.1', () => console.log('listening ' + server.address().port));
-  process.once('SIGTERM', async () => {
-    server.close();
-    await book.close();
-    server.closeIdleConnections?.();
-  });
-}
-`;
-
-/** A listener of node:http with compression, authentication and CORS. */
-const LISTENER = `
-import compression from 'compression';
-import { nodeHandler } from 'intentbook/node-http';
-const handler = nodeHandler(book, { prefix: '/book' });
-const compress = compression({ threshold: 0 });
-const listener = (request, response) => compress(request, response, () => {
-  for (const [name, value] of Object.entries(CORS)) response.setHeader(name, value);
-  if (isAllowed(request.method, request.headers.authorization)) handler(request, response);
-  else response.writeHead(401).end();
-});
-`;
 
 const express = (version: string) => `${BOOK}${SERVER}
 import compression from 'compression';
@@ -197,6 +118,32 @@ async function shutDown() {
   await stopped;
 }
 Deno.addSignalListener('SIGTERM', shutDown);
+`;
+
+const koa = `${BOOK}${SERVER}
+import Koa from 'koa';
+import parse from 'koa-bodyparser';
+import compress from 'koa-compress';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { nodeHandler } from 'intentbook/node-http';
+const handler = nodeHandler(book, { prefix: '/book' });
+const app = new Koa();
+app.use(compress({ threshold: 0 }));
+app.use((context, next) => {
+  context.set(CORS);
+  if (isAllowed(context.method, context.get('authorization'))) return next();
+  context.status = 401;
+});
+app.use(parse());
+app.use(async (context) => {
+  context.respond = false;
+  context.req.body = context.request.body;
+  handler(context.req, context.res);
+  await once(context.res, 'close');
+});
+app.silent = true;
+run(createServer(app.callback()));
 `;
 
 const nest = `${BOOK}
@@ -349,6 +296,12 @@ run(server);`,
     packages: ['fastify'],
     installed: ['@fastify/compress@8'],
     code: fastify(`await app.register((await import('@fastify/compress')).default, { threshold: 0 });`),
+  },
+  {
+    name: 'Koa 3',
+    installed: ['koa@3', 'koa-bodyparser@4', 'koa-compress@5'],
+    code: koa,
+    skip: { compression: UNCOMPRESSED },
   },
   {
     name: 'Hono 4 on Node.js',
