@@ -9,6 +9,7 @@ import {
   ReorganisationTooDeep,
 } from './indexer-options.ts';
 import { createIndexerStep, type IndexerStatus, LEASE, setStatus } from './indexer-step.ts';
+import { Inconsistent } from './log-reader.ts';
 import { createNodeRotation, RETRY_DELAY } from './node-rotation.ts';
 
 /**
@@ -24,6 +25,8 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   const nodes = createNodeRotation(sources, clock);
   const status: IndexerStatus = { state: 'starting', headTime: undefined };
   let stopReason: string | undefined;
+  /** What the last node that failed has contradicted. `undefined`: nothing, or a step has succeeded. */
+  let contradiction: string | undefined;
   let running: Promise<void> | undefined;
   let stopping: AbortController | undefined;
   const step = createIndexerStep(options, context, nodes, status, () => stopping?.signal);
@@ -36,6 +39,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
       try {
         if (!(await step(node))) wait = pollInterval;
         nodes.succeeded();
+        contradiction = undefined;
       } catch (failure) {
         if (stop.aborted) return;
         if (failure instanceof ReorganisationTooDeep && nodes.diverge(node)) {
@@ -64,6 +68,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
       return undefined;
     }
     setStatus(status, 'unavailable');
+    contradiction = failure instanceof Inconsistent ? failure.message : undefined;
     return nodes.fail();
   }
 
@@ -76,14 +81,14 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
       if (status.state !== 'standing by' && status.headTime === undefined) return undefined;
       return findChainHead(indexed, status.headTime, sources, clock);
     },
-    /** Why the indexer has stopped after a failure. `undefined` while it runs. */
+    /** Why the indexer has stopped after a failure, or cannot use the response of a node. `undefined` otherwise. */
     get stopReason(): string | undefined {
-      return stopReason;
+      return stopReason ?? contradiction;
     },
     start(): void {
       if (running !== undefined) return;
       setStatus(status, 'starting');
-      stopReason = undefined;
+      [stopReason, contradiction] = [undefined, undefined];
       stopping = new AbortController();
       running = run(stopping.signal).catch(onFailure);
     },

@@ -352,6 +352,23 @@ describe('indexer with a node that', () => {
     expect(observed.some((each) => each.type === 'failure' && each.source === 'dead')).toBe(true);
   });
 
+  test('returns equal trades without their calldata uses the next node, and readiness gives the reason', async () => {
+    const { book, drive, observed } = await follow([chain.node('a'), chain.node('b')]);
+    const order = await place(book, { partiallyFillable: true });
+    const trade = { ...tradeOf(order, 3n, 1n), transactionHash: hashOf('transaction') };
+    chain.mine([trade, trade, SETTLEMENT_HAPPENING]);
+    expect(await drive(20)).toBe(false);
+    const reason = 'log 1 of block 101 contradicts another log, or the calldata of its transaction';
+    expect((await book.ready()).checks).toMatchObject({ chain: `unavailable: ${reason}` });
+    for (const source of ['a', 'b'])
+      expect(observed).toContainEqual({ type: 'failure', source, failure: expect.objectContaining({ message: reason }) });
+    expect(await executed(book, order)).toBe('0');
+    chain.reorganise(1, [tradeOf(order, 3n, 1n), SETTLEMENT_HAPPENING], []);
+    expect(await drive(60)).toBe(true);
+    expect((await book.ready()).checks).toMatchObject({ chain: 'following' });
+    expect(await executed(book, order)).toBe('3');
+  });
+
   test('lags permanently uses the next node', async () => {
     const stuck = chain.head;
     const behind = chain.node('behind', (question, answer) =>
