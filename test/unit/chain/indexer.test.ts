@@ -361,7 +361,11 @@ describe('indexer with a node that', () => {
     const reason = 'log 1 of block 101 contradicts another log, or the calldata of its transaction';
     expect((await book.ready()).checks).toMatchObject({ chain: `unavailable: ${reason}` });
     for (const source of ['a', 'b'])
-      expect(observed).toContainEqual({ type: 'failure', source, failure: expect.objectContaining({ message: reason }) });
+      expect(observed).toContainEqual({
+        type: 'failure',
+        source,
+        failure: expect.objectContaining({ message: reason }),
+      });
     expect(await executed(book, order)).toBe('0');
     chain.reorganise(1, [tradeOf(order, 3n, 1n), SETTLEMENT_HAPPENING], []);
     expect(await drive(60)).toBe(true);
