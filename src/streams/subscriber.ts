@@ -1,5 +1,5 @@
-import type { LogPage, Stream, StreamEvent, StreamItem, StreamPosition } from './stream.ts';
-import { POSITION_INTERVAL } from './stream.ts';
+import { type LogPage, POSITION_INTERVAL, type Stream, type StreamEvent, type StreamItem } from './stream.ts';
+import { createStreamQueue } from './stream-queue.ts';
 
 export interface SubscriberOptions {
   readonly key: string;
@@ -45,10 +45,7 @@ export interface StreamSubscriber extends Stream {
 /** Creates the subscriber of one stream. */
 export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
   const { key, queueSize, resumeLimit } = options;
-  let queue: (StreamEvent | StreamPosition)[] = [];
-  let gap: { from: number; to: number } | undefined;
-  /** Entries up to here are queued, left out as a gap, or do not concern this subscriber. */
-  let position = 0;
+  const queue = createStreamQueue(queueSize, () => wake?.());
   let start = 0;
   let backlog = 0;
   let hasBegun = false;
@@ -58,50 +55,10 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
   let ended = false;
   let wake: (() => void) | undefined;
 
-  function push(item: StreamItem): void {
-    if (item.id <= position) return;
-    if (gap === undefined && queue.length < queueSize) {
-      position = item.id;
-      queue.push(item);
-      wake?.();
-    } else replaceQueue(item.id);
-  }
-
-  /** Returns the first id that waits for the reader. */
-  function getFirstWaiting(): number {
-    const [first] = queue;
-    return gap?.from ?? (first?.type === 'gap' ? first.from : (first?.id ?? position + 1));
-  }
-
-  /** Replaces the queue by a gap from its first entry up to a position. Later entries extend it until it is read. */
-  function replaceQueue(to: number): void {
-    gap = { from: getFirstWaiting(), to };
-    queue = [];
-    position = to;
-    wake?.();
-  }
-
-  /** Replaces the queue by a gap up to the start of an epoch, whose entries follow it. */
-  function restart(first: number): void {
-    queue = [{ type: 'gap', from: getFirstWaiting(), to: first - 1 }];
-    gap = undefined;
-    position = first - 1;
-    wake?.();
-  }
-
-  function skip(after: number, through: number): void {
-    const from = Math.max(after, position) + 1;
-    if (from > through) return;
-    queue.push({ type: 'gap', from, to: through });
-    position = through;
-    wake?.();
-  }
-
   function leave(): void {
     if (ended) return;
     ended = true;
-    queue = [];
-    gap = undefined;
+    queue.take();
     wake?.();
     options.onLeave();
   }
@@ -110,44 +67,31 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
   async function catchUp(): Promise<void> {
     const last = options.position();
     if (last === undefined) return leave();
-    if (position < last) {
-      const { items, through, pruned = 0 } = await options.resume(position, key, last);
+    if (queue.position < last) {
+      const { items, through, pruned = 0 } = await options.resume(queue.position, key, last);
       if (ended) return;
-      skip(position, pruned);
-      queue.push(...items.filter(({ id }) => id > position));
-      position = Math.max(position, through);
+      queue.skip(queue.position, pruned);
+      queue.append(items, through);
     }
     // No item can be distributed between this comparison and `onLive`, which run in the same tick.
-    if (position < (options.position() ?? 0)) return;
+    if (queue.position < (options.position() ?? 0)) return;
     live = true;
     options.onLive();
   }
 
   async function take(): ReturnType<Stream['take']> {
     while (!ended) {
-      if (gap !== undefined) {
-        const missed = gap;
-        gap = undefined;
-        return [{ type: 'gap', ...missed }];
-      }
-      if (queue.length > 0) {
-        const events = queue;
-        queue = [];
-        return events;
-      }
-      if (!live) {
-        try {
-          await catchUp();
-        } catch (failure) {
+      if (!queue.isEmpty) return queue.take();
+      if (live) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        wake = undefined;
+      } else
+        await catchUp().catch((failure: unknown) => {
           options.onFailure(failure);
           leave();
-        }
-        continue;
-      }
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-      wake = undefined;
+        });
     }
     return [];
   }
@@ -162,34 +106,23 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
       return backlog;
     },
     get position() {
-      const isWaiting = live && wake !== undefined && queue.length === 0 && gap === undefined;
-      return isWaiting ? Math.max(position, options.position() ?? 0) : undefined;
+      const isWaiting = live && wake !== undefined && queue.isEmpty;
+      return isWaiting ? Math.max(queue.position, options.position() ?? 0) : undefined;
     },
     report(reached) {
-      if (!live || queue.length > 0 || gap !== undefined || reached - position < POSITION_INTERVAL) return;
-      position = reached;
-      queue.push({ type: 'position', id: reached });
-      wake?.();
+      if (live && queue.isEmpty && reached - queue.position >= POSITION_INTERVAL) queue.advance(reached);
     },
     async begin(after, known, lostEnd) {
       hasBegun = true;
       const last = Math.max(known, restarted?.through ?? 0);
-      const isBehind = restarted !== undefined && after > 0 && after < restarted.first;
-      const skipped = isBehind ? (restarted?.first ?? 1) - 1 : lostEnd;
-      position = after;
-      if (after > last) {
-        // The position belongs to another log, or the log was reset.
-        position = last;
-        queue.push({ type: 'gap', from: 1, to: last });
-      } else if (skipped !== undefined || last - after > resumeLimit) {
-        position = Math.max(skipped ?? 0, last - resumeLimit);
-        queue.push({ type: 'gap', from: after + 1, to: position });
-      }
+      const skipped = restarted !== undefined && after > 0 && after < restarted.first ? restarted.first - 1 : lostEnd;
+      const missed = findMissed(after, last, skipped, resumeLimit);
+      queue.begin(missed?.to ?? after, missed);
       // A client that is disconnected before it has received the gap must receive it when it resumes.
       start = after;
-      backlog = last - position;
+      backlog = last - queue.position;
       // A subscriber that has missed nothing receives all entries from now on, whenever it starts to read.
-      if (position >= (options.position() ?? 0)) await catchUp();
+      if (queue.position >= (options.position() ?? 0)) await catchUp();
     },
     fallBehind() {
       live = false;
@@ -198,17 +131,25 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
     },
     restart(first, through) {
       if (!hasBegun) restarted = { first, through };
-      else if (position > 0 && position < first) restart(first);
+      else if (queue.position > 0 && queue.position < first) queue.restart(first);
     },
     skip(from, through) {
       // A subscriber that is not live reads the log itself.
-      if (live) skip(from, through);
+      if (live) queue.skip(from, through);
     },
-    push,
+    push: queue.push,
     take,
     leave,
     [Symbol.asyncIterator]: () => iterator,
   };
+}
+
+/** Returns the gap at the begin of a stream. `undefined`: it can resume without one. */
+function findMissed(after: number, last: number, skipped: number | undefined, resumeLimit: number) {
+  // The position belongs to another log, or the log was reset.
+  if (after > last) return { from: 1, to: last };
+  if (skipped === undefined && last - after <= resumeLimit) return undefined;
+  return { from: after + 1, to: Math.max(skipped ?? 0, last - resumeLimit) };
 }
 
 /**

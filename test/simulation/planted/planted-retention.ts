@@ -104,7 +104,7 @@ export const PLANTED_RETENTION: readonly PlantedFault[] = [
     name: 'a gap includes entries that are left',
     area: 'retention',
     store: 'memory',
-    file: 'src/streams/subscriber.ts',
+    file: 'src/streams/stream-queue.ts',
     find: "queue.push({ type: 'gap', from, to: through });\n    position = through;",
     replace: "queue.push({ type: 'gap', from, to: through + 1 });\n    position = through + 1;",
   },
