@@ -49,33 +49,107 @@ export function createChainStore(
   documents: AppDataTable,
   events: EventTable,
 ) {
-  const { prefix: p, prepare, read } = session;
+  const { read } = session;
   const chainEvents = createChainEventTable(session);
-  const newest = prepare(`SELECT number, hash FROM ${p}progress`).raw();
-  const setIndexedBlock = prepare(
-    `INSERT INTO ${p}progress (id, number, hash) VALUES (1, ?, ?) ` +
-      'ON CONFLICT (id) DO UPDATE SET number = excluded.number, hash = excluded.hash',
-  );
-  const selectBlocks = prepare(`SELECT number, hash FROM ${p}blocks ORDER BY number DESC`).raw();
-  const selectHash = prepare(`SELECT hash FROM ${p}blocks WHERE number = ?`).pluck();
-  const insertBlock = prepare(`INSERT INTO ${p}blocks (number, hash) VALUES (?, ?) ON CONFLICT (number) DO NOTHING`);
-  const deleteBlocksBelow = prepare(`DELETE FROM ${p}blocks WHERE number < ?`);
-  const deleteBlocksAbove = prepare(`DELETE FROM ${p}blocks WHERE number > ?`);
-  const selectNewestBlock = prepare(`SELECT number, hash FROM ${p}blocks ORDER BY number DESC LIMIT 1`).raw();
+  const blocks = createBlockTable(session);
+  const firstTrades = createFirstTradeTable(session);
+  const orders = createChainProjection(chainEvents, firstTrades, projection, documents, events);
 
-  const recordFirstTrade = prepare(
-    `INSERT INTO ${p}first_trades (token, block) VALUES (?, ?) ` +
-      'ON CONFLICT (token) DO UPDATE SET block = excluded.block WHERE excluded.block < block',
-  );
-  const deleteFirstTradesAbove = prepare(`DELETE FROM ${p}first_trades WHERE block > ?`);
-  const firstTrade = prepare(`SELECT block FROM ${p}first_trades WHERE token = ?`).pluck();
+  return {
+    progress: (): ChainProgress =>
+      read('read the progress of the indexer', () => {
+        const { indexedBlock, rolledBackTo } = blocks.progress();
+        return { indexedBlock, blocks: blocks.list(), ...(rolledBackTo !== undefined && { rolledBackTo }) };
+      }),
 
-  const readProgress = () => newest.get() as BlockRow | undefined; // the columns selected
-  function getStoredHash(block: number): Hex | undefined {
-    const hash = selectHash.get(block) as Buffer | undefined; // a NOT NULL column
-    return hash === undefined ? chainEvents.blockHash(block) : bufferToHex(hash);
-  }
+    apply: (batch: ChainEventBatch): ApplyOutcome =>
+      session.write('apply chain events', () => {
+        const { indexedBlock, rolledBackTo } = blocks.progress();
+        if (isBatchStale(batch, indexedBlock, rolledBackTo)) return { status: 'moved', indexedBlock };
+        const hashes = blockHashes(batch);
+        // A rollback may keep events above the next checkpoint.
+        const newest = Math.max(indexedBlock?.number ?? -1, chainEvents.newestBlock());
+        for (const [number, hash] of hashes) {
+          const stored = number > newest ? undefined : (blocks.getHash(number) ?? chainEvents.blockHash(number));
+          if (stored !== undefined && stored !== hash) {
+            return { status: 'conflict', block: number, stored, indexedBlock: indexedBlock ?? batch.through };
+          }
+        }
+        const numbers = new Set(batch.events.map(({ blockNumber }) => blockNumber));
+        const adopted = chainEvents.listAdopted(getConfirmedRange(batch, indexedBlock));
+        const isConfirmed = new Set(adopted.map(formatPosition));
+        const stored = [...numbers].flatMap((number) => (number > newest ? [] : chainEvents.listOfBlock(number)));
+        const indexed = stored.filter((event) => !isConfirmed.has(formatPosition(event)));
+        const found = findNewEvents(batch.events, indexed);
+        if (found.status === 'contradiction') return toConflict(found.event, indexedBlock ?? batch.through);
+        const added = found.events;
+        const removed = [...adopted, ...found.removed];
+        const applied = added.length - found.removed.length;
+        orders.replace(removed, added, batch.at);
+        blocks.record(hashes, batch.forgetBelow);
+        const { through } = batch;
+        const next = indexedBlock === null || indexedBlock.number < through.number ? through : indexedBlock;
+        if (next !== indexedBlock) blocks.setProgress(next.number, next.hash);
+        return { status: 'applied', applied, known: batch.events.length - applied, indexedBlock: next };
+      }),
 
+    adopt: (adopted: readonly OrderChainEvent[], at: number, complete?: readonly Hex[]): number =>
+      session.write('adopt chain events', () => {
+        const numbers = new Set(adopted.map(({ blockNumber }) => blockNumber));
+        numbers.delete(0);
+        const { added, removed } = findAdoptable(adopted, {
+          complete,
+          ofBlocks: [...numbers].flatMap(chainEvents.listOfBlock),
+          ofOrder: (uid) => chainEvents.listByOrder(toBytes(uid)),
+          lastUnknown: chainEvents.lastLog(0),
+        });
+        orders.replace(removed, added, at);
+        return Math.max(added.length, removed.length);
+      }),
+
+    rollback: ({ to, after, at }: RollbackRequest): RollbackOutcome =>
+      session.write('roll back chain events', () => {
+        const { number, indexedBlock } = blocks.progress();
+        if (isCursorStale(indexedBlock, after)) return { status: 'moved', indexedBlock };
+        const removed = chainEvents.listAbove(to);
+        orders.changeAndProject(removed, at, () => chainEvents.removeAbove(to));
+        blocks.removeAbove(to);
+        firstTrades.removeAbove(to);
+        if (number === undefined || number <= to)
+          return { status: 'rolledBack', removed: removed.length, indexedBlock };
+        const newestLeft = blocks.newest();
+        blocks.setProgress(newestLeft?.number ?? to, newestLeft?.hash);
+        return { status: 'rolledBack', removed: removed.length, indexedBlock: newestLeft };
+      }),
+
+    trades: (query: TradeQuery): TradeChainEvent[] => read('read trades', () => chainEvents.trades(query)),
+    firstTrade: (token: Address): number | undefined =>
+      read('read the first trade of a token', () => firstTrades.get(token)),
+    settlements: (hash: Hex): SettlementChainEvent[] => read('read settlements', () => chainEvents.settlements(hash)),
+    settlementsOfAuction: (auctionId: number): SettlementChainEvent[] =>
+      read('read settlements', () => chainEvents.settlementsOfAuction(auctionId)),
+
+    listEventsOfOrder: chainEvents.listByOrder,
+
+    /** Applies chain events stored earlier to an order row that was just inserted. Must run within a transaction. */
+    projectNewOrder(bytes: Buffer, at: number): void {
+      const after = chainEvents.listByOrder(bytes);
+      if (after.length > 0)
+        orders.write(
+          projectOrderState([{ uid: bufferToHex(bytes), order: projection.find(bytes), before: [], after }], at),
+        );
+    },
+  };
+}
+
+/** Creates the changes of orders by chain events. */
+function createChainProjection(
+  chainEvents: ReturnType<typeof createChainEventTable>,
+  firstTrades: ReturnType<typeof createFirstTradeTable>,
+  projection: OrderProjectionTable,
+  documents: AppDataTable,
+  events: EventTable,
+) {
   function write({ rows: changes, events: entries }: OrderStateProjection): void {
     for (const change of changes) {
       if (change.type === 'insert') documents.refer(change.order.appData, getEndTime(change.order), undefined);
@@ -95,110 +169,76 @@ export function createChainStore(
     write(projectOrderState(affected, at));
   }
 
+  /** Replaces chain events by others. */
+  function replace(removed: readonly ChainEvent[], added: readonly ChainEvent[], at: number): void {
+    changeAndProject([...removed, ...added], at, () => {
+      removed.forEach(chainEvents.remove);
+      added.forEach(chainEvents.add);
+    });
+    firstTrades.record(added);
+  }
+
+  return { write, changeAndProject, replace };
+}
+
+/** Creates the operations on the progress of the indexer and the hashes of blocks, within a transaction or a read. */
+function createBlockTable({ prefix: p, prepare }: SqliteSession) {
+  const newest = prepare(`SELECT number, hash FROM ${p}progress`).raw();
+  const setIndexedBlock = prepare(
+    `INSERT INTO ${p}progress (id, number, hash) VALUES (1, ?, ?) ` +
+      'ON CONFLICT (id) DO UPDATE SET number = excluded.number, hash = excluded.hash',
+  );
+  const selectBlocks = prepare(`SELECT number, hash FROM ${p}blocks ORDER BY number DESC`).raw();
+  const selectHash = prepare(`SELECT hash FROM ${p}blocks WHERE number = ?`).pluck();
+  const insertBlock = prepare(`INSERT INTO ${p}blocks (number, hash) VALUES (?, ?) ON CONFLICT (number) DO NOTHING`);
+  const deleteBlocksBelow = prepare(`DELETE FROM ${p}blocks WHERE number < ?`);
+  const deleteBlocksAbove = prepare(`DELETE FROM ${p}blocks WHERE number > ?`);
+  const selectNewestBlock = prepare(`SELECT number, hash FROM ${p}blocks ORDER BY number DESC LIMIT 1`).raw();
+
   return {
-    progress: (): ChainProgress =>
-      read('read the progress of the indexer', () => {
-        const row = readProgress();
-        const rolledBackTo = getRolledBackTo(row);
-        return {
-          indexedBlock: toBlockRef(row),
-          blocks: (selectBlocks.all() as BlockRow[]).flatMap((each) => toBlockRef(each) ?? []), // the columns selected
-          ...(rolledBackTo !== undefined && { rolledBackTo }),
-        };
-      }),
-
-    apply: (batch: ChainEventBatch): ApplyOutcome =>
-      session.write('apply chain events', () => {
-        const row = readProgress();
-        const indexedBlock = toBlockRef(row);
-        if (isBatchStale(batch, indexedBlock, getRolledBackTo(row))) return { status: 'moved', indexedBlock };
-        const hashes = blockHashes(batch);
-        // A rollback may keep events above the next checkpoint.
-        const newest = Math.max(indexedBlock?.number ?? -1, chainEvents.newestBlock());
-        for (const [number, hash] of hashes) {
-          const stored = number > newest ? undefined : getStoredHash(number);
-          if (stored !== undefined && stored !== hash) {
-            return { status: 'conflict', block: number, stored, indexedBlock: indexedBlock ?? batch.through };
-          }
-        }
-        const numbers = new Set(batch.events.map(({ blockNumber }) => blockNumber));
-        const adopted = chainEvents.listAdopted(getConfirmedRange(batch, indexedBlock));
-        const isConfirmed = new Set(adopted.map(formatPosition));
-        const stored = [...numbers].flatMap((number) => (number > newest ? [] : chainEvents.listOfBlock(number)));
-        const indexed = stored.filter((event) => !isConfirmed.has(formatPosition(event)));
-        const found = findNewEvents(batch.events, indexed);
-        if (found.status === 'contradiction') return toConflict(found.event, indexedBlock ?? batch.through);
-        const added = found.events;
-        const removed = [...adopted, ...found.removed];
-        const applied = added.length - found.removed.length;
-        changeAndProject([...removed, ...added], batch.at, () => {
-          removed.forEach(chainEvents.remove);
-          added.forEach(chainEvents.add);
-        });
-        for (const [token, block] of firstTradeBlocks(added)) recordFirstTrade.run(toBytes(token), block);
-        for (const [number, hash] of hashes) if (number >= batch.forgetBelow) insertBlock.run(number, toBytes(hash));
-        deleteBlocksBelow.run(batch.forgetBelow);
-        const { through } = batch;
-        const next = indexedBlock === null || indexedBlock.number < through.number ? through : indexedBlock;
-        if (next !== indexedBlock) setIndexedBlock.run(next.number, toBytes(next.hash));
-        return { status: 'applied', applied, known: batch.events.length - applied, indexedBlock: next };
-      }),
-
-    adopt: (adopted: readonly OrderChainEvent[], at: number, complete?: readonly Hex[]): number =>
-      session.write('adopt chain events', () => {
-        const numbers = new Set(adopted.map(({ blockNumber }) => blockNumber));
-        numbers.delete(0);
-        const { added, removed } = findAdoptable(adopted, {
-          complete,
-          ofBlocks: [...numbers].flatMap(chainEvents.listOfBlock),
-          ofOrder: (uid) => chainEvents.listByOrder(toBytes(uid)),
-          lastUnknown: chainEvents.lastLog(0),
-        });
-        changeAndProject([...removed, ...added], at, () => {
-          removed.forEach(chainEvents.remove);
-          added.forEach(chainEvents.add);
-        });
-        for (const [token, block] of firstTradeBlocks(added)) recordFirstTrade.run(toBytes(token), block);
-        return Math.max(added.length, removed.length);
-      }),
-
-    rollback: ({ to, after, at }: RollbackRequest): RollbackOutcome =>
-      session.write('roll back chain events', () => {
-        const row = readProgress();
-        const indexedBlock = toBlockRef(row);
-        if (isCursorStale(indexedBlock, after)) return { status: 'moved', indexedBlock };
-        const removed = chainEvents.listAbove(to);
-        changeAndProject(removed, at, () => chainEvents.removeAbove(to));
-        deleteBlocksAbove.run(to);
-        deleteFirstTradesAbove.run(to);
-        if (row === undefined || row[0] <= to) return { status: 'rolledBack', removed: removed.length, indexedBlock };
-        const newestLeft = toBlockRef(selectNewestBlock.get() as BlockRow | undefined); // the columns selected
-        setIndexedBlock.run(newestLeft?.number ?? to, newestLeft === null ? null : toBytes(newestLeft.hash));
-        return { status: 'rolledBack', removed: removed.length, indexedBlock: newestLeft };
-      }),
-
-    trades: (query: TradeQuery): TradeChainEvent[] => read('read trades', () => chainEvents.trades(query)),
-    firstTrade: (token: Address): number | undefined =>
-      // An INTEGER column.
-      read('read the first trade of a token', () => firstTrade.get(toBytes(token)) as number | undefined),
-    settlements: (hash: Hex): SettlementChainEvent[] => read('read settlements', () => chainEvents.settlements(hash)),
-    settlementsOfAuction: (auctionId: number): SettlementChainEvent[] =>
-      read('read settlements', () => chainEvents.settlementsOfAuction(auctionId)),
-
-    listEventsOfOrder: chainEvents.listByOrder,
-
-    /** Applies chain events stored earlier to an order row that was just inserted. Must run within a transaction. */
-    projectNewOrder(bytes: Buffer, at: number): void {
-      const after = chainEvents.listByOrder(bytes);
-      if (after.length > 0)
-        write(projectOrderState([{ uid: bufferToHex(bytes), order: projection.find(bytes), before: [], after }], at));
+    /** Returns the checkpoint. Without a stored hash, its number is that to which blocks were rolled back. */
+    progress() {
+      const row = newest.get() as BlockRow | undefined; // the columns selected
+      const rolledBackTo = row?.[1] === null ? row[0] : undefined;
+      return { number: row?.[0], indexedBlock: toBlockRef(row), rolledBackTo };
     },
+    list: (): BlockRef[] => (selectBlocks.all() as BlockRow[]).flatMap((each) => toBlockRef(each) ?? []), // as above
+    newest: (): BlockRef | null => toBlockRef(selectNewestBlock.get() as BlockRow | undefined), // as above
+    getHash(block: number): Hex | undefined {
+      const hash = selectHash.get(block) as Buffer | undefined; // a NOT NULL column
+      return hash && bufferToHex(hash);
+    },
+    /** Stores hashes by block, and deletes those below a block. */
+    record(hashes: ReadonlyMap<number, Hex>, forgetBelow: number): void {
+      for (const [number, hash] of hashes) if (number >= forgetBelow) insertBlock.run(number, toBytes(hash));
+      deleteBlocksBelow.run(forgetBelow);
+    },
+    removeAbove: (block: number): void => void deleteBlocksAbove.run(block),
+    /** Sets the checkpoint. It has no hash after a rollback that left none. */
+    setProgress: (number: number, hash: Hex | undefined): void =>
+      void setIndexedBlock.run(number, hash === undefined ? null : toBytes(hash)),
+  };
+}
+
+/** Creates the operations on the first trades of tokens, within a transaction or a read. */
+function createFirstTradeTable({ prefix: p, prepare }: SqliteSession) {
+  const insert = prepare(
+    `INSERT INTO ${p}first_trades (token, block) VALUES (?, ?) ` +
+      'ON CONFLICT (token) DO UPDATE SET block = excluded.block WHERE excluded.block < block',
+  );
+  const deleteAbove = prepare(`DELETE FROM ${p}first_trades WHERE block > ?`);
+  const select = prepare(`SELECT block FROM ${p}first_trades WHERE token = ?`).pluck();
+
+  return {
+    record(events: readonly ChainEvent[]): void {
+      for (const [token, block] of firstTradeBlocks(events)) insert.run(toBytes(token), block);
+    },
+    removeAbove: (block: number): void => void deleteAbove.run(block),
+    get: (token: Address) => select.get(toBytes(token)) as number | undefined, // an INTEGER column
   };
 }
 
 const formatPosition = ({ blockNumber, logIndex }: ChainEvent) => `${blockNumber} ${logIndex}`;
-
-const getRolledBackTo = (row: BlockRow | undefined) => (row?.[1] === null ? row[0] : undefined);
 
 function toBlockRef([number, hash]: BlockRow | readonly [] = []): BlockRef | null {
   return number === undefined || hash === null || hash === undefined ? null : { number, hash: bufferToHex(hash) };
