@@ -78,7 +78,7 @@ async function readJson({ body }: Response, maxBytes: number): Promise<unknown> 
 /** Reads the error of a response. A proxy may respond with a body that is not JSON. */
 export async function readRequestError(response: Response, maxBytes: number): Promise<RequestError> {
   const body: unknown = await readJson(response, maxBytes).catch(() => undefined);
-  const retryAfter = parseRetryAfter(response.headers.get('retry-after') ?? '');
+  const retryAfter = parseRetryAfter(response.headers.get('retry-after')?.trim() ?? '');
   return new RequestError(response.status, body as object, retryAfter); // the format of error responses
 }
 

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { createOrderBook, ERRORS } from 'intentbook';
 import { createClient, RequestError } from 'intentbook/client';
 import { fetchHandler } from 'intentbook/fetch';
@@ -126,5 +128,17 @@ describe('RequestError', () => {
     const { retryAfter } = error as RequestError; // the response has an error status
     if (expected !== 86_400_000) expect(retryAfter).toBe(expected);
     else expect(Math.abs((retryAfter ?? 0) - expected)).toBeLessThan(3_600_000);
+  });
+
+  it('has the time of a Retry-After with blanks at its end, which fetch of Node.js keeps', async () => {
+    const head = 'HTTP/1.1 503 Service Unavailable\r\nretry-after: 7 \t\r\ncontent-length: 2\r\n\r\n{}';
+    const server = createServer((socket) => socket.once('data', () => socket.end(head))).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo; // a listening server has an address
+    const error = await createClient(`http://127.0.0.1:${port}`)
+      .get('0x12')
+      .catch((failure: unknown) => failure);
+    server.close();
+    expect(error).toMatchObject({ status: 503, retryAfter: 7000 });
   });
 });
