@@ -27,7 +27,10 @@ export interface Lease {
 }
 
 /** Tokens of the leases of this process. Global, because two copies of this module may be loaded. */
-const held = getHeldTokens();
+const held = getTokens('intentbook.sqlite.leases');
+
+/** Tokens of leases that were released during a transaction of the host, in which their rows were not deleted. */
+const released = getTokens('intentbook.sqlite.released');
 
 /** Leases that expire later than a new one, by token, and since when they are unchanged. */
 const seen = new Map<string, { readonly expires: number; readonly since: number }>();
@@ -118,7 +121,10 @@ export function acquireLease(
     release() {
       cancel();
       held.delete(token);
-      if (!database.open || database.inTransaction) return; // the lease expires
+      if (!database.open || database.inTransaction) {
+        released.add(token); // for other processes, the lease expires
+        return;
+      }
       runInTransaction(database, 'release its lease', () =>
         prepareStatement(database, `DELETE FROM ${p}lease WHERE token = ?`).run(token),
       );
@@ -142,7 +148,7 @@ function describeHolder({ pid, host, started, token }: Holder, file: string): st
 }
 
 function isActive(holder: Holder, now: number): boolean {
-  if (holder.expires <= now) return false;
+  if (holder.expires <= now || released.has(holder.token)) return false;
   // A thread of this process has its own registry of tokens, but the same identity.
   if (held.has(holder.token)) return true;
   const state = getProcessState(holder);
@@ -158,8 +164,8 @@ function isAbandoned({ token, expires }: Holder, now: number): boolean {
   return false;
 }
 
-function getHeldTokens(): Set<string> {
-  const key = Symbol.for('intentbook.sqlite.leases');
+function getTokens(name: string): Set<string> {
+  const key = Symbol.for(name);
   const global = globalThis as { [key]?: Set<string> }; // a private symbol key
   global[key] ??= new Set();
   return global[key];

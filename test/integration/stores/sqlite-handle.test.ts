@@ -192,6 +192,17 @@ describe('SQLite store during a host transaction', () => {
     database.exec('ROLLBACK');
   });
 
+  test('is opened again on its handle after it was closed during the transaction', async () => {
+    const store = await open();
+    database.exec('BEGIN');
+    await store.orders.insert([{ order: order(1) }], { transaction: database });
+    await store.close();
+    database.exec('COMMIT');
+    const next = await open();
+    expect(await next.orders.get([order(1).uid])).toHaveLength(1);
+    await next.close();
+  });
+
   test("commits or rolls back together with the host's writes", async () => {
     const store = await open();
     const both = (ending: 'COMMIT' | 'ROLLBACK') => async () => {
