@@ -157,32 +157,33 @@ function findMissed(after: number, last: number, skipped: number | undefined, re
  * `return`.
  */
 export function createStreamIterator(take: Stream['take'], leave: Stream['leave']): AsyncIterator<StreamEvent> {
-  let taken: StreamEvent[] = [];
+  let taken: readonly (StreamEvent | StreamPosition)[] = [];
+  let at = 0;
+  let reads = 0;
+  let last: Promise<IteratorResult<StreamEvent>> | undefined;
   const end = () => {
     leave();
     return { done: true, value: undefined } as const;
   };
   async function read(): Promise<IteratorResult<StreamEvent>> {
-    while (taken.length === 0) {
-      const events = await take();
-      if (events.length === 0) return end();
-      taken = events.filter((event) => event.type !== 'position');
+    try {
+      for (;;) {
+        const event = taken[at++];
+        if (event === undefined) {
+          taken = await take();
+          at = 0;
+          if (taken.length === 0) return end();
+        } else if (event.type !== 'position') return { done: false, value: event };
+      }
+    } finally {
+      reads--;
     }
-    const value = taken.shift();
-    return value === undefined ? end() : { done: false, value };
   }
-  /** The last read, while it is pending. */
-  let pending: Promise<unknown> | undefined;
   return {
     next() {
       // A stream has one pending read, so further calls wait for it, as those of a generator.
-      const result = pending === undefined ? read() : pending.then(read);
-      const clear = () => {
-        if (pending === settled) pending = undefined;
-      };
-      const settled = result.then(clear, clear);
-      pending = settled;
-      return result;
+      last = reads++ === 0 || last === undefined ? read() : last.then(read, read);
+      return last;
     },
     return: async () => end(),
   };
