@@ -1,4 +1,11 @@
-import { type LogPage, POSITION_INTERVAL, type Stream, type StreamEvent, type StreamItem } from './stream.ts';
+import {
+  type LogPage,
+  POSITION_INTERVAL,
+  type Stream,
+  type StreamEvent,
+  type StreamItem,
+  type StreamPosition,
+} from './stream.ts';
 import { createStreamQueue } from './stream-queue.ts';
 
 export interface SubscriberOptions {
