@@ -12,6 +12,7 @@ import { settleData } from '../../support/settlement.ts';
 
 const ORDER = order(1);
 const fill = (logIndex: number, sellAmount = '1') => trade(ORDER, 10, { logIndex, sellAmount });
+const ofAnother = (event: ChainEvent): ChainEvent => ({ ...event, transactionHash: hashOf('another transaction') });
 const positions = (events: readonly ChainEvent[], stored: readonly ChainEvent[]) => {
   const found = findNewEvents(events, stored);
   return found.status === 'new' ? found.events.map(({ logIndex }) => logIndex) : found.status;
@@ -22,6 +23,9 @@ describe('findNewEvents', () => {
     ['a stored event', [fill(1)], [fill(1)], []],
     ['a stored event under another index', [fill(8)], [fill(5)], []],
     ['one more of several equal events', [fill(1), fill(2)], [fill(2)], [1]],
+    ['one more of several equal events, all under other indices', [fill(1), fill(2)], [fill(5)], [2]],
+    ['an equal event of another transaction', [ofAnother(fill(2))], [fill(1)], [2]],
+    ['an equal event of another transaction at its index', [ofAnother(fill(1))], [fill(1)], 'contradiction'],
     ['events whose indices are exchanged', [fill(1, '2'), fill(2)], [fill(1), fill(2, '2')], []],
     ['a missing event at a free index', [fill(3), fill(4, '2')], [fill(3)], [4]],
     ['another event at a stored index', [fill(1, '2')], [fill(1)], 'contradiction'],
