@@ -74,10 +74,14 @@ export function observeChain(
  * ```ts
  * await instrumentBooks(register, [{ name: 'sepolia', book }]);
  * ```
+ *
+ * @throws TypeError for two books of one name.
  */
 export async function instrumentBooks(target: MetricsRegistry, books: readonly InstrumentedBook[]): Promise<void> {
   requireFunctions('instrumentBooks: registry', target, ['metrics', 'getSingleMetric']);
   for (const { book } of books) requireFunctions('instrumentBooks: book', book, ['on']);
+  const names = new Set(books.map(({ name }) => name));
+  if (names.size < books.length) throw new TypeError('instrumentBooks: books must have different names');
   const registry = target as Registry; // the package's own registry has more members
   const { Counter, Gauge, Histogram } = await importPackage(
     'instrumentBooks',

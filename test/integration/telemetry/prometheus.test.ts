@@ -25,11 +25,14 @@ test('metrics of books that are added later join those of the registry, each boo
   expect(await registry.metrics()).toContain('intentbook_indexer_lag_blocks{book="second"} 3');
 });
 
-test('a registry of another kind is refused by its name', async () => {
+test('a registry of another kind and two books of one name are refused', async () => {
   const message = 'instrumentBooks: registry must be an object with metrics(), getSingleMetric()';
   await expect(instrumentBooks([] as never, [])).rejects.toThrow(message);
   const book = createOrderBook({ chainId: 1, store: memoryStore() });
   await expect(instrumentBooks(new Registry(), [book as never])).rejects.toThrow(
     'instrumentBooks: book must be an object with on(), got undefined',
   );
+  const books = [1, 100].map((chainId) => ({ name: 'a', book: createOrderBook({ chainId, store: memoryStore() }) }));
+  const repeated = 'instrumentBooks: books must have different names';
+  await expect(instrumentBooks(new Registry(), books)).rejects.toThrow(new TypeError(repeated));
 });
