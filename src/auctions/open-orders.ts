@@ -33,10 +33,11 @@ export function createOpenOrders(
   const tokens = new Map<Address, Address>();
 
   function shareToken(token: Address): Address {
-    const shared = tokens.get(token) ?? token;
+    const shared = tokens.get(token);
+    if (shared !== undefined) return shared;
     if (tokens.size === MAX_TOKENS) tokens.clear();
-    tokens.set(shared, shared);
-    return shared;
+    tokens.set(token, token);
+    return token;
   }
 
   /** Reads changed orders and replaces their candidates. */
