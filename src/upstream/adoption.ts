@@ -21,7 +21,7 @@ interface Beginning {
 }
 
 /** Stores what the other book has. */
-export type Adoption = ReturnType<typeof createAdoption>;
+export type UpstreamAdoption = ReturnType<typeof createAdoption>;
 
 /**
  * Creates the operations that store orders and trades of the other book. While this book reads the chain, its own
@@ -67,7 +67,7 @@ export function createAdoption(book: UpstreamBook, insert: Insert, isChainFollow
     const records = orders.flatMap((order) => {
       // The other book keeps an order whose placement was reorganised away.
       if (isChainsOwn(order, since)) {
-        report(
+        reportDifference(
           book,
           { uid: order.uid, field: 'missing', local: 'not placed on chain', upstream: order.status ?? 'unknown' },
           'chain',
@@ -76,7 +76,12 @@ export function createAdoption(book: UpstreamBook, insert: Insert, isChainFollow
       }
       const record = toInsert(order, book);
       if (record === undefined)
-        report(book, { uid: order.uid, field: 'row', local: 'not stored', upstream: describeDomain(order, book) });
+        reportDifference(book, {
+          uid: order.uid,
+          field: 'row',
+          local: 'not stored',
+          upstream: describeDomain(order, book),
+        });
       return record === undefined ? [] : [{ order, record }];
     });
     const oldest = Math.min(...records.map(({ order }) => order.creationDate));
@@ -163,7 +168,7 @@ export async function adopt(
 }
 
 /** Reports a difference between the two books. */
-export function report(
+export function reportDifference(
   { differs }: UpstreamBook,
   difference: Omit<UpstreamDifference, 'resolution'>,
   resolution: UpstreamDifference['resolution'] = 'none',

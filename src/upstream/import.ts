@@ -1,6 +1,6 @@
 import type { UpstreamOrder } from '../ports/upstream.ts';
 import type { Address } from '../protocol/hex.ts';
-import type { Adoption } from './adoption.ts';
+import type { UpstreamAdoption } from './adoption.ts';
 import type { UpstreamBook } from './context.ts';
 import type { OwnerSchedule } from './owner-schedule.ts';
 import { type Followed, type OwnerTask, put } from './tasks.ts';
@@ -45,7 +45,7 @@ export const NEW_OWNER: OwnerTask = { phase: 'trades', offset: 0, limit: PAGE, s
 export function createImport(
   book: UpstreamBook,
   schedule: Pick<OwnerSchedule, 'next'>,
-  { adoptTrades, storeOrders }: Pick<Adoption, 'adoptTrades' | 'storeOrders'>,
+  { adoptTrades, storeOrders }: Pick<UpstreamAdoption, 'adoptTrades' | 'storeOrders'>,
 ) {
   const { upstream, store, tasks, clock } = book;
 

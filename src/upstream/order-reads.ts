@@ -6,7 +6,7 @@ import type { Hex } from '../protocol/hex.ts';
 import { isEcdsa } from '../protocol/signature.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import { reconcile, toFacts, toPlacement } from '../records/reconcile.ts';
-import { type Adoption, adopt, adoptTradesOf, listStoredTrades, report } from './adoption.ts';
+import { adopt, adoptTradesOf, listStoredTrades, reportDifference, type UpstreamAdoption } from './adoption.ts';
 import type { UpstreamBook } from './context.ts';
 import { CONFIRMATIONS, describeEnd, isOver, WINDOW } from './final.ts';
 import { drop, type Followed, type OrderTask, put } from './tasks.ts';
@@ -45,7 +45,7 @@ const EARLY = 15_000;
  */
 export function createOrderReads(
   book: UpstreamBook,
-  { findBeginning, isChainsOwn, storeOrders }: Adoption,
+  { findBeginning, isChainsOwn, storeOrders }: UpstreamAdoption,
   isChainFollowed: () => boolean,
 ) {
   const { upstream, store, tasks, clock } = book;
@@ -59,7 +59,7 @@ export function createOrderReads(
     const isRead = (await readBatch(due, unread)) && unread.length < due.length;
     if (isRead)
       for (const { key } of unread)
-        report(book, { uid: key as Hex, field: 'row', local: 'followed', upstream: 'error' });
+        reportDifference(book, { uid: key as Hex, field: 'row', local: 'followed', upstream: 'error' });
     // While the other book fails for all, no order is read less often. Others are read first.
     const later = ({ key, version, value }: Followed<'order'>) =>
       put('order', key, clock.now() + READ_INTERVAL, value, version);
@@ -158,7 +158,8 @@ function reschedule(
   const order = orders.get(uid);
   const local = order?.state;
   if (other === undefined) {
-    if (value.misses === 1) report(book, { uid, field: 'missing', local: local ?? 'unknown', upstream: 'absent' });
+    if (value.misses === 1)
+      reportDifference(book, { uid, field: 'missing', local: local ?? 'unknown', upstream: 'absent' });
     return [postpone(book, task)];
   }
   const isCounted = current.has(uid);
