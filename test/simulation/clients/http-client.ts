@@ -60,7 +60,8 @@ export function createHttpClient(context: HttpClientContext): HttpClient {
       if (cached === undefined || etag !== cached.etag) report('entity tags', `304 with ${etag} for ${cached?.etag}`);
       return { status, body: cached?.body ?? '' };
     }
-    const text = typeof body === 'string' ? body : body instanceof Uint8Array ? decoder.decode(body) : '';
+    const chunks = typeof body !== 'object' || Symbol.asyncIterator in body ? [] : [body].flat();
+    const text = typeof body === 'string' ? body : decoder.decode(Buffer.concat(chunks));
     if (status !== 200) return { status, body: text };
     if (etag === undefined) report('entity tags', `${path} has no entity tag`);
     else {
