@@ -78,9 +78,9 @@ async function toResponse({ method, signal }: Request, { status, headers, body }
     if (omitsBody || signal.aborted) await stream.return?.();
     return new Response(omitsBody ? null : toReadableStream(stream, signal), { status, headers });
   }
-  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
-  const content = bytes instanceof Uint8Array || bytes === undefined ? bytes : new Blob([...bytes]);
-  const size = content instanceof Blob ? content.size : (content?.length ?? 0);
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : (body ?? new Uint8Array());
+  const content = bytes instanceof Uint8Array ? bytes : new Blob([...bytes]);
+  const size = content instanceof Blob ? content.size : content.length;
   const length = isBodyless ? undefined : { 'content-length': String(size) };
   return new Response(omitsBody ? null : content, { status, headers: { ...length, ...headers } });
 }

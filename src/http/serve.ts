@@ -160,14 +160,10 @@ function watchBody(body: ApiResponse['body'], request: ApiRequest, report: (fail
 
 /** Creates the response to HEAD: the headers of GET with the length of the body. A stream is ended. */
 async function omitBody({ status, headers, body }: ApiResponse): Promise<ApiResponse> {
-  if (typeof body === 'object' && Symbol.asyncIterator in body) {
-    await body[Symbol.asyncIterator]().return?.();
-    return { status, headers };
-  }
-  if (body === undefined) return { status, headers };
-  const chunks = typeof body === 'string' ? [new TextEncoder().encode(body)] : [body].flat();
-  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-  return { status, headers: { ...headers, 'content-length': String(length) } };
+  const isStream = typeof body === 'object' && Symbol.asyncIterator in body;
+  if (isStream) await body[Symbol.asyncIterator]().return?.();
+  if (isStream || body === undefined) return { status, headers };
+  return { status, headers: { ...headers, 'content-length': String(new Blob([body].flat()).size) } };
 }
 
 /** Returns the `Allow` header of a `MethodNotAllowed` rejection. */

@@ -143,7 +143,7 @@ export async function submit(
     if (candidate instanceof OrderBookError) return { status: 'rejected', error: candidate };
     if (decision instanceof OrderBookError) return { status: 'rejected', error: decision };
     const outcome = decision === 'duplicate' ? DUPLICATE : outcomes.next().value;
-    if (outcome === undefined) throw new Error('the store gave no outcome for an inserted order');
+    if (outcome === undefined) throw new Error('the store gave no outcome');
     return toResult(candidate, outcome, context, options);
   });
 }
@@ -360,7 +360,7 @@ export function toRejection(
     }
     case 'notReplaceable': {
       const { replacedOrder } = candidate.document.content;
-      if (replacedOrder === undefined) throw new Error('the store rejected a replacement that was not requested');
+      if (replacedOrder === undefined) throw new Error('the store rejected a replacement of no order');
       return createReplacementError(replacedOrder, outcome.reason);
     }
     case 'busy':

@@ -156,20 +156,21 @@ export function deployment(environment: Environment, chain?: ChainInfo): Deploym
   return chain?.ethFlow === undefined ? common : { ...common, ethFlow: chain.ethFlow[environment] };
 }
 
-/** The native currencies of chains whose wrapped symbol is not that of Ether. */
-const NATIVE_CURRENCIES: Readonly<Record<number, { readonly name: string; readonly symbol: string }>> = {
-  56: { name: 'BNB', symbol: 'BNB' },
-  100: { name: 'xDAI', symbol: 'xDAI' },
-  137: { name: 'POL', symbol: 'POL' },
-  232: { name: 'GHO', symbol: 'GHO' },
-  9745: { name: 'Plasma', symbol: 'XPL' },
-  43114: { name: 'Avalanche', symbol: 'AVAX' },
+/** The symbols, and names if they differ, of native currencies other than Ether. */
+const NATIVE_CURRENCIES: Readonly<Record<number, readonly [symbol: string, name?: string]>> = {
+  56: ['BNB'],
+  100: ['xDAI'],
+  137: ['POL'],
+  232: ['GHO'],
+  9745: ['XPL', 'Plasma'],
+  43114: ['AVAX', 'Avalanche'],
 };
 
 /** Returns the native currency of a chain. Default: Ether. It has 18 decimals on every chain. */
 export function getNativeCurrency(chainId: number) {
-  return { decimals: 18, ...(NATIVE_CURRENCIES[chainId] ?? { name: 'Ether', symbol: 'ETH' }) };
+  const [symbol, name = symbol] = NATIVE_CURRENCIES[chainId] ?? ['ETH', 'Ether'];
+  return { decimals: 18, name, symbol };
 }
 
 /** The price of 10^18 atoms of native currency. */
-export const ONE_NATIVE = String(10n ** 18n);
+export const ONE_NATIVE = /* @__PURE__ */ String(10n ** 18n);

@@ -4,7 +4,6 @@ export function formatValue(value: unknown): string {
   if (typeof value === 'bigint') return `${value}n`;
   if (value !== Object(value)) return String(value);
   if (typeof value === 'function') return 'a function';
-  if (value instanceof Promise) return 'a promise';
   return Array.isArray(value) ? 'an array' : 'an object';
 }
 

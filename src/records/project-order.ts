@@ -248,7 +248,7 @@ function toLogEntries(
 
 function revert({ type, uid, owner, cause }: NewEvent, at: number): NewEvent {
   if (cause === undefined || type === 'reverted' || type === 'expired' || type === 'reinstated')
-    throw new Error('only entries with a chain event can be reverted');
+    throw new Error('only chain events can be reverted');
   return { type: 'reverted', uid, owner, at, cause: { ...cause, reverted: type } };
 }
 

@@ -148,7 +148,7 @@ describe('book', () => {
     expect(calling(create)).toThrow(new TypeError(`${message}undefined`));
     expect(calling(create, '/sepolia')).toThrow(new TypeError(`${message}"/sepolia"`));
     const book = createOrderBook({ chainId: 1, store: memoryStore() });
-    expect(calling(create, Promise.resolve(book))).toThrow(new TypeError(`${message}a promise`));
+    expect(calling(create, Promise.resolve(book))).toThrow(new TypeError(`${message}an object`));
   });
 });
 

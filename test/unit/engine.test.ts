@@ -43,7 +43,6 @@ describe('book options', () => {
       /store must be a store such as sqliteStore\({ path: "x.sqlite" }\), got "x.sql/,
     ],
     [{ chainId: 1, store: {} }, /store must be a store such as memoryStore\(\), got an object/],
-    [{ chainId: 1, store: Promise.resolve(memoryStore()) }, /store must be a store .* got a promise/],
     [{ chainId: 1, store: memoryStore }, /store must be a store such as memoryStore\(\), got a function/],
     [{ chainId: 1, store: memoryAccountStore() }, /store must be a store such as memoryStore\(\), got an object/],
     [{ chainId: 1n, store: memoryStore() }, /chainId must be an integer from 1 up, got 1n/],
