@@ -17,26 +17,33 @@ import { renderFunction, type SqlFunction } from './sql/function.ts';
  * @throws StoreError `SchemaTooNew` or `Unsupported` if this release cannot use the schema afterwards.
  */
 export async function migrate(pool: PgPool, name: string, definition: PgSchema): Promise<number[]> {
-  const schema = quote(name);
   try {
     return await withConnection(pool, async (connection) => {
       const client: PgClient = { query: (query) => connection.query({ ...query, limit: UNLIMITED }) };
       const applied: number[] = [];
-      let prepared = 0;
-      for (;;) {
-        const next = await lockAndRun(client, name, (run) => applyNext(client, run, name, definition, prepared));
-        if (next === undefined) {
-          await assertSchema(createQuery(client), name, definition);
-          return applied;
+      let prepared: number | undefined;
+      try {
+        for (;;) {
+          const next = await lockAndRun(client, name, (run) => applyNext(client, run, name, definition, prepared ?? 0));
+          if (next === undefined) {
+            await assertSchema(createQuery(client), name, definition);
+            return applied;
+          }
+          if (next.concurrently === undefined || next.version <= (prepared ?? 0)) applied.push(next.version);
+          else if (prepared === undefined) {
+            await lockConcurrently(client, name);
+            prepared = 0; // another process may have applied it during the wait
+          } else {
+            for (const text of next.concurrently(quote(name))) await client.query({ text });
+            prepared = next.version;
+          }
         }
-        if (next.concurrently !== undefined && next.version > prepared) {
-          await runConcurrently(client, name, next.concurrently(schema));
-          prepared = next.version;
-        } else applied.push(next.version);
+      } finally {
+        if (prepared !== undefined) await unlockConcurrently(client, name);
       }
     });
   } catch (cause) {
-    throw toStoreError(`migrate the schema ${schema}`, cause);
+    throw toStoreError(`migrate the schema ${quote(name)}`, cause);
   }
 }
 
@@ -75,23 +82,27 @@ async function lockAndRun<T>(client: PgClient, name: string, work: (run: Query) 
   }
 }
 
-/** Runs statements outside of a transaction. Each of them can be repeated, since another process may run them too. */
-async function runConcurrently(client: PgClient, name: string, statements: readonly string[]): Promise<void> {
+const getConcurrentLockName = (name: string) => `${getLockName(name)}, concurrently`;
+
+/**
+ * Takes the lock of statements outside of a transaction. It is held until their migration is recorded: another process
+ * would repeat them, and so drop an index that is in use.
+ */
+async function lockConcurrently(client: PgClient, name: string): Promise<void> {
   const run = createQuery(client);
-  const lockName = `${getLockName(name)}, concurrently`;
   await client.query({ text: 'SET statement_timeout = 0' });
-  try {
-    for (;;) {
-      const [lock] = await run({ text: `SELECT pg_try_advisory_lock(${LOCK_KEY})` }, lockName);
-      if (lock?.[0] === true) break;
-      await run({ text: 'SELECT pg_sleep(0.1)' });
-    }
-    for (const text of statements) await client.query({ text });
-  } finally {
-    // A broken connection has freed its locks.
-    await run({ text: `SELECT pg_advisory_unlock(${LOCK_KEY})` }, lockName).catch(() => {});
-    await client.query({ text: 'RESET statement_timeout' }).catch(() => {});
+  for (;;) {
+    const [lock] = await run({ text: `SELECT pg_try_advisory_lock(${LOCK_KEY})` }, getConcurrentLockName(name));
+    if (lock?.[0] === true) return;
+    await run({ text: 'SELECT pg_sleep(0.1)' });
   }
+}
+
+/** A broken connection has freed its locks. */
+async function unlockConcurrently(client: PgClient, name: string): Promise<void> {
+  const text = `SELECT pg_advisory_unlock(${LOCK_KEY})`;
+  await createQuery(client)({ text }, getConcurrentLockName(name)).catch(() => {});
+  await client.query({ text: 'RESET statement_timeout' }).catch(() => {});
 }
 
 /**

@@ -285,6 +285,22 @@ describe('PostgreSQL migration with concurrent statements', () => {
     expect(await findIndex()).toEqual([{ valid: true }]);
   });
 
+  test('is not repeated by a process that waited for another', async () => {
+    await migrated();
+    await here.query(`CREATE TABLE "${here.schema}".runs (at timestamptz)`);
+    const counted = {
+      ...step,
+      concurrently: (s: string) => [
+        ...(step.concurrently?.(s) ?? []),
+        `INSERT INTO ${s}.runs VALUES (now())`,
+        'SELECT pg_sleep(0.5)',
+      ],
+    };
+    const applied = await Promise.all(range(4).map(() => release(...MIGRATIONS, counted)));
+    expect(applied.flat()).toEqual([newest + 1]);
+    expect(await here.query(`SELECT count(*)::int AS count FROM "${here.schema}".runs`)).toEqual([{ count: 1 }]);
+  });
+
   test('is applied again if a process ended between its statements', async () => {
     await migrated();
     const broken = { ...step, concurrently: (s: string) => [...(step.concurrently?.(s) ?? []), 'SELECT 1 / 0'] };
