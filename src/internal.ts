@@ -58,6 +58,7 @@ export {
   deployment,
   ENVIRONMENTS,
   NATIVE_MARKER,
+  SETTLE_SELECTOR,
 } from './protocol/chains.ts';
 export { type Decimal, formatDecimal, parseDecimal } from './protocol/decimal.ts';
 export { encodeSettle } from './protocol/encode-settle.ts';
@@ -66,7 +67,6 @@ export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
 export { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from './protocol/order.ts';
 export { PAIR_POLICIES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
 export { deductProtocolFees } from './protocol/protocol-fees.ts';
-export { SETTLE_SELECTOR } from './protocol/settle-selector.ts';
 export { SIGNING_SCHEMES } from './protocol/signature.ts';
 export { subscriptionDigest } from './protocol/subscription.ts';
 export { unpackUid } from './protocol/uid.ts';

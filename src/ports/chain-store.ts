@@ -8,9 +8,6 @@ export interface BlockRef {
   readonly hash: Hex;
 }
 
-/** The hash of a block, or of a transaction, that is not known. It contradicts no other. */
-export const UNKNOWN_HASH: Hex = `0x${'0'.repeat(64)}`;
-
 interface ChainEventBase extends LogPosition {
   /** The block's time in seconds since 1970; null if unknown. */
   readonly timestamp: number | null;

@@ -42,6 +42,9 @@ const DEPLOYMENTS: Readonly<Record<Environment, Deployment>> = {
 /** The contract that runs hooks, the same on every chain. */
 export const HOOKS_TRAMPOLINE: Address = '0x60bf78233f48ec42ee3f101b9a05ec7878728006';
 
+/** `settle(address[],uint256[],(…)[],(…)[][3])` (GPv2Settlement.sol). */
+export const SETTLE_SELECTOR = '0x13d79a0b';
+
 /** The address that denotes the chain's native currency as a buy token (GPv2Transfer.sol, `BUY_ETH_ADDRESS`). */
 export const NATIVE_MARKER: Address = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
 

@@ -1,7 +1,7 @@
 import { array, bytes, bytes32, type Encoded, encodeCall, tuple, word } from './abi-encoding.ts';
+import { SETTLE_SELECTOR } from './chains.ts';
 import type { Address, Hex } from './hex.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from './order.ts';
-import { SETTLE_SELECTOR } from './settle-selector.ts';
 import type { SigningScheme } from './signature.ts';
 
 /** A trade to settle: a signed order, and what is executed of it. */

@@ -7,6 +7,9 @@ export type Address = Hex;
 /** The zero address. A null receiver hashes as this address (GPv2Order.sol, `RECEIVER_SAME_AS_OWNER`). */
 export const ZERO_ADDRESS: Address = '0x0000000000000000000000000000000000000000';
 
+/** The hash of a block, or of a transaction, that is not known. It contradicts no other. */
+export const UNKNOWN_HASH: Hex = `0x${'0'.repeat(64)}`;
+
 /**
  * Lookup table of hex digits by character code. Twice as fast as a regular expression, which matters for long lists.
  */

@@ -1,7 +1,7 @@
 import { type AbiReader, readAbi } from './abi.ts';
+import { SETTLE_SELECTOR } from './chains.ts';
 import type { Address } from './hex.ts';
 import type { OrderKind } from './order.ts';
-import { SETTLE_SELECTOR } from './settle-selector.ts';
 
 /** One trade of a settlement with its prices. */
 export interface SettledTrade {

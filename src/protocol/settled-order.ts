@@ -1,7 +1,7 @@
 import { type AbiReader, readAbi } from './abi.ts';
+import { SETTLE_SELECTOR } from './chains.ts';
 import { type Hex, ZERO_ADDRESS } from './hex.ts';
 import { MAX_UINT32, type OrderData, type SellTokenSource } from './order.ts';
-import { SETTLE_SELECTOR } from './settle-selector.ts';
 import type { SigningScheme } from './signature.ts';
 
 /** The signed terms of a trade of a settlement, and its signature. */

@@ -1,11 +1,5 @@
-import {
-  type ApplyOutcome,
-  type BlockRef,
-  type ChainEvent,
-  type OrderChainEvent,
-  UNKNOWN_HASH,
-} from '../ports/chain-store.ts';
-import type { Hex } from '../protocol/hex.ts';
+import type { ApplyOutcome, BlockRef, ChainEvent, OrderChainEvent } from '../ports/chain-store.ts';
+import { type Hex, UNKNOWN_HASH } from '../protocol/hex.ts';
 import { compareLogPositions } from './chain-batch.ts';
 
 /** The events of a batch that a store must write, or an event that contradicts another one at its position. */

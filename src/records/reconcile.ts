@@ -3,12 +3,11 @@ import {
   PLACEMENT_ERRORS,
   type PlacementChainEvent,
   type TradeChainEvent,
-  UNKNOWN_HASH,
 } from '../ports/chain-store.ts';
 import type { NewOrder } from '../ports/order-record.ts';
 import type { StoredOrder } from '../ports/store.ts';
 import type { UpstreamOrder, UpstreamTrade } from '../ports/upstream.ts';
-import type { Hex } from '../protocol/hex.ts';
+import { type Hex, UNKNOWN_HASH } from '../protocol/hex.ts';
 import { getOrderStatus } from './status.ts';
 
 /** A difference between this book and the other one, and how it was resolved. */

@@ -1,9 +1,8 @@
 import type { RelayedCancellation } from '../admission/relay.ts';
 import { createUnavailable, UpstreamError } from '../admission/upstream-error.ts';
 import { OrderBookError } from '../errors.ts';
-import { UNKNOWN_HASH } from '../ports/chain-store.ts';
 import type { UpstreamRejection, UpstreamWrite } from '../ports/upstream.ts';
-import type { Hex } from '../protocol/hex.ts';
+import { type Hex, UNKNOWN_HASH } from '../protocol/hex.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import type { UpstreamBook } from './context.ts';
 import { CLAIM, READS, refresh } from './relay.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { parseCompetition } from '../../../src/auctions/competition.ts';
+import { SETTLE_SELECTOR } from '../../../src/protocol/chains.ts';
 import type { ChainLog } from '../../../src/protocol/event-decoder.ts';
 import { decodeLog } from '../../../src/protocol/event-decoder.ts';
 import { parseHex } from '../../../src/protocol/hex.ts';
 import { decodeSettle } from '../../../src/protocol/settle-calldata.ts';
-import { SETTLE_SELECTOR } from '../../../src/protocol/settle-selector.ts';
 import type { Target } from '../target.ts';
 import { isRejection, JSON_MARKS, textOf } from '../target.ts';
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { concatHex, encodeFunctionData, numberToHex, toFunctionSelector } from 'viem';
 import { describe, expect, test } from 'vitest';
+import { SETTLE_SELECTOR } from '../../../src/protocol/chains.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
 import { decodeSettle } from '../../../src/protocol/settle-calldata.ts';
-import { SETTLE_SELECTOR } from '../../../src/protocol/settle-selector.ts';
 import { decodeSettledOrder } from '../../../src/protocol/settled-order.ts';
 import { SETTLE_ABI } from '../../support/settlement.ts';
 
