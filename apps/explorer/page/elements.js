@@ -1,3 +1,4 @@
+import { checksummed } from './checksum.js';
 import { ago, short, time } from './format.js';
 
 /**
@@ -35,8 +36,9 @@ export function note(...content) {
   return element('p', { class: 'quiet' }, ...content);
 }
 
-/** Creates a value with a button that copies the complete value. */
-export function copyable(text, shown = text) {
+/** Creates a value with a button that copies the complete value. An address has its checksum. */
+export function copyable(value, shown = value) {
+  const text = checksummed(value);
   const button = element('button', { type: 'button', class: 'copy', 'aria-label': `Copy ${text}` }, 'copy');
   button.addEventListener('click', async () => {
     await navigator.clipboard.writeText(text);
@@ -47,7 +49,7 @@ export function copyable(text, shown = text) {
 }
 
 export function code(text, attributes = {}) {
-  return element('code', attributes, text);
+  return element('code', attributes, checksummed(text));
 }
 
 /** Creates a relative time with the date on hover. */
@@ -78,7 +80,11 @@ export function external(book, path, label) {
 
 /** Creates a link to an account, with its complete address on hover. */
 export function accountLink(address, prefix, shown = short(address)) {
-  return element('a', { href: `${prefix}/accounts/${address}`, title: address, class: 'hex' }, shown);
+  return element(
+    'a',
+    { href: `${prefix}/accounts/${address}`, title: checksummed(address), class: 'hex' },
+    checksummed(shown),
+  );
 }
 
 /** Creates a table. Cells of a row are text or elements; on a narrow screen each has the label of its column. */

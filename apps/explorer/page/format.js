@@ -1,5 +1,8 @@
-/** Shortens a hexadecimal text: `0x1234…cdef`. */
-export function short(hex, ends = 4) {
+import { checksummed } from './checksum.js';
+
+/** Shortens a hexadecimal text: `0x1234…cdef`. An address has its checksum. */
+export function short(text, ends = 4) {
+  const hex = checksummed(text);
   return hex.length <= 2 * ends + 5 ? hex : `${hex.slice(0, ends + 2)}…${hex.slice(-ends)}`;
 }
 

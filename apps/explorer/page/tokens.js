@@ -1,3 +1,4 @@
+import { checksummed } from './checksum.js';
 import { element } from './elements.js';
 import { atoms, short } from './format.js';
 import { fragment } from './router.js';
@@ -53,7 +54,7 @@ export function createTokens(book, prefix) {
   /** Renders the symbol of a token, with its address on hover and for tokens that only name themselves. */
   function symbol(address, { link = true } = {}) {
     const token = known.get(address);
-    const title = [token?.name, address, token?.listed === false ? 'not in a token list' : undefined];
+    const title = [token?.name, checksummed(address), token?.listed === false ? 'not in a token list' : undefined];
     const attributes = { class: 'token', title: title.filter(Boolean).join(', ') };
     const content = [icon(address), symbolOf(address)];
     if (!link) return element('span', attributes, ...content);
@@ -65,7 +66,10 @@ export function createTokens(book, prefix) {
     const decimals = decimalsOf(address);
     const [text, title] =
       decimals === undefined
-        ? [`${shortAtoms(value)} atoms of`, `${atoms(value)} atoms of ${address}; the decimals are not known`]
+        ? [
+            `${shortAtoms(value)} atoms of`,
+            `${atoms(value)} atoms of ${checksummed(address)}; the decimals are not known`,
+          ]
         : [rounded(value, decimals), `${exact(value, decimals)} ${symbolOf(address)} (${atoms(value)} atoms)`];
     return element('span', { class: 'amount', title }, `${before}${text} `, symbol(address, { link }));
   }

@@ -11,6 +11,7 @@ import type { Sandbox } from 'intentbook/sandbox';
 import { createSandbox } from 'intentbook/sandbox';
 import { serve } from 'intentbook/server';
 import type { Browser, Page } from 'playwright-core';
+import { getAddress } from 'viem';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { PageOptions } from '../../support/browser.ts';
 import {
@@ -112,7 +113,7 @@ describe.skipIf(CHROMIUM === undefined)(`explorer pages${SKIP_REASON}`, () => {
     expect(time).toMatch(/\d{4}.*\d:\d\d.*\((now|\d+ .* ago)\)/); // a date, and the relative time
     expect(price).toMatch(/^2,4\d\d\.?\d* USDC$/);
     expect(surplus).toMatch(/^[\d.]+ USDC \(0\.\d+ %\)$/);
-    expect(solver).toContain(sandbox.solverAddress.slice(0, 6));
+    expect(solver).toContain(getAddress(sandbox.solverAddress).slice(0, 6));
     expect(await textOf(page)).toMatch(/fulfilled sell market order|fulfilled sell limit order/);
   });
 
@@ -204,7 +205,7 @@ describe.skipIf(CHROMIUM === undefined)(`explorer pages${SKIP_REASON}`, () => {
   it('E6: shows settlements with solver, trades and prices, and competitions', async () => {
     const { page, problems } = await show(`#/transactions/${transaction}`);
     const text = await textOf(page);
-    expect(text).toContain(`Solver${sandbox.solverAddress.toLowerCase()}`);
+    expect(text).toContain(`Solver${getAddress(sandbox.solverAddress)}`);
     expect(text).toMatch(/Trades1/);
     expect(text).toMatch(/WETH.*USDC/);
     await page
@@ -236,7 +237,7 @@ describe.skipIf(CHROMIUM === undefined)(`explorer pages${SKIP_REASON}`, () => {
     const text = await textOf(page);
     expect(text).toContain('Slippage0.5 % (50 bps)');
     expect(text).toContain('Partner fee0.25 % (25 bps) of volume to 0x0000…00f1');
-    expect(text).toContain('Hooks beforecalls 0x0000…00f2, gas limit 21000, 0x1234');
+    expect(text).toContain('Hooks beforecalls 0x0000…00F2, gas limit 21000, 0x1234');
     expect(text).toContain('Referrer0x0000…00f1');
     expect(text).toMatch(/Expires.*\d{4}.* \(in \d+ minutes\)/);
     expect(text).not.toContain('seconds since 1970');

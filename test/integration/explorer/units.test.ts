@@ -1,7 +1,14 @@
+import { randomBytes } from 'node:crypto';
+import { getAddress, toHex } from 'viem';
 import { describe, expect, it } from 'vitest';
+import { range } from '../../conformance/orders.ts';
 
-/** The file of the page, which has no types. */
-const { rounded, exact } = (await import(new URL('../../../apps/explorer/page/units.js', import.meta.url).href)) as {
+/** Imports a file of the page. Those files have no types. */
+const importPage = (name: string) => import(new URL(`../../../apps/explorer/page/${name}`, import.meta.url).href);
+
+const { checksummed } = (await importPage('checksum.js')) as { checksummed(text: string): string };
+
+const { rounded, exact } = (await importPage('units.js')) as {
   rounded(atoms: string | bigint, decimals: number): string;
   exact(atoms: string | bigint, decimals: number): string;
 };
@@ -27,4 +34,18 @@ describe('amount of the explorer', () => {
   it('has all digits on hover', () => {
     expect(exact('123456789000000000000001', 18)).toBe('123,456.789000000000000001');
   });
+});
+
+describe('address of the explorer', () => {
+  it('has the checksum of EIP-55', () => {
+    const addresses = range(200).map(() => toHex(randomBytes(20)));
+    expect(addresses.map(checksummed)).toEqual(addresses.map((address) => getAddress(address)));
+  });
+
+  it.each(['0x', '0x1234', `0x${'ab'.repeat(32)}`, `0x${'ab'.repeat(56)}`, `0x${'Ab'.repeat(20)}`, 'abc'])(
+    'is not expected of %s',
+    (text) => {
+      expect(checksummed(text)).toBe(text);
+    },
+  );
 });
