@@ -136,7 +136,9 @@ export function createAccountClient(
   const { requireSigner, prove, authorize } = createProofs(wallet, address, domain);
   const path = `accounts/${address}`;
 
-  async function readPage<T>(list: string, { limit = 100, cursor }: PageQuery = {}) {
+  async function readPage<T>(list: string, query: PageQuery = {}) {
+    assertKnown(`${list}: unknown filter`, query, ['limit', 'cursor']);
+    const { limit = 100, cursor } = query;
     // Notification lists may be cached for minutes.
     const init = { cache: 'no-cache' } as RequestInit; // a member that the types of Node.js lack
     const { body, link } = await request<T[]>('GET', `${path}/${list}?${toQuery({ limit, cursor })}`, { init });

@@ -18,5 +18,7 @@ export type {
   HistoryQuery,
 } from './history/history-api.ts';
 
+export { HISTORY_FILTERS } from './history/history-api.ts';
+
 /** Loads the export of the history. */
 export const loadHistoryCsv = () => import('./history/csv.ts');

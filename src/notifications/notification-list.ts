@@ -2,6 +2,7 @@ import { OrderBookError } from '../errors.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import type { Announcement } from '../ports/announcements.ts';
 import type { Address } from '../protocol/hex.ts';
+import { assertKnownFilters, getFilterNames } from '../validation/options.ts';
 import { requireAccount } from '../validation/parameters.ts';
 import { type ListCursor, mergeEntries, toListEntries } from './announcements.ts';
 import type { Notification } from './notification.ts';
@@ -47,25 +48,27 @@ export const MAX_NOTIFICATION_LIMIT = 1000;
 export async function listNotifications(
   store: AccountStore,
   account: string,
-  { cursor, limit = MAX_NOTIFICATION_LIMIT }: NotificationQuery,
+  query: NotificationQuery,
   announce: (account: Address) => Promise<Announced>,
 ): Promise<RenderedNotifications> {
+  assertKnownFilters(getFilterNames(query), ['cursor', 'limit']);
+  const { cursor, limit = MAX_NOTIFICATION_LIMIT } = query;
   const owner = requireAccount(account);
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_NOTIFICATION_LIMIT) {
     throw invalid('limit', `must be an integer from 1 to ${MAX_NOTIFICATION_LIMIT}`);
   }
   const after = cursor === undefined ? undefined : parseCursor(cursor);
   // One extra entry shows whether there is another page.
-  const query = { account: owner, limit: limit + 1 };
+  const page = { account: owner, limit: limit + 1 };
   const [own, { announcements, failed: isIncomplete }] = await Promise.all([
-    store.notifications.list(after === undefined ? query : { ...query, after: { at: after.at, seq: after.seq } }),
+    store.notifications.list(after === undefined ? page : { ...page, after: { at: after.at, seq: after.seq } }),
     announce(owner),
   ]);
   const entries = mergeEntries(own, toListEntries(announcements, owner, after), limit + 1);
-  const page = entries.slice(0, limit);
-  const last = page.at(-1);
-  const notifications = page.map(({ body }) => body);
-  if (last === undefined || entries.length === page.length) return { notifications, isIncomplete };
+  const shown = entries.slice(0, limit);
+  const last = shown.at(-1);
+  const notifications = shown.map(({ body }) => body);
+  if (last === undefined || entries.length === shown.length) return { notifications, isIncomplete };
   const { at, seq, number } = last;
   return { notifications, isIncomplete, next: number === undefined ? `${at}-${seq}` : `${at}-${seq}-${number}` };
 }

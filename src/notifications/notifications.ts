@@ -11,6 +11,7 @@ import type { Delivery, DeliveryCounts, DeliveryState } from '../ports/delivery-
 import type { Address } from '../protocol/hex.ts';
 import type { Stream, StreamOptions } from '../streams/index.ts';
 import { createStreamBroadcaster } from '../streams/index.ts';
+import { assertKnownFilters, getFilterNames } from '../validation/options.ts';
 import { requireAccount } from '../validation/parameters.ts';
 import { selectAnnouncements } from './announcements.ts';
 import { createChannelMap, startChannels, stopChannels } from './channel-list.ts';
@@ -216,9 +217,11 @@ async function announce(
 
 function createDeliveryApi({ store, clock, assertStarted }: AccountTools, wake: () => void): DeliveryApi {
   return {
-    async list({ limit = 100, ...query }) {
+    async list(query) {
       assertStarted();
-      return store.deliveries.list({ ...query, limit });
+      assertKnownFilters(getFilterNames(query), ['state', 'after', 'limit']);
+      const { limit = 100, ...position } = query;
+      return store.deliveries.list({ ...position, limit });
     },
     async replay(seqs) {
       assertStarted();

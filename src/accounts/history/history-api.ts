@@ -10,6 +10,8 @@ export interface HistoryQuery {
   readonly limit?: number;
 }
 
+export const HISTORY_FILTERS = ['cursor', 'limit'] as const satisfies readonly (keyof HistoryQuery)[];
+
 /** An order of an account, with its book. */
 export interface AccountOrder {
   readonly chainId: number;

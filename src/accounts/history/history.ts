@@ -6,9 +6,16 @@ import type { TradeCursor } from '../../ports/chain-store.ts';
 import type { Address } from '../../protocol/hex.ts';
 import { formatIsoDate, type Order, type RenderedOrder } from '../../records/order-json.ts';
 import { formatCursor, type TimedTrade } from '../../records/results.ts';
+import { assertKnownFilters, getFilterNames } from '../../validation/options.ts';
 import { requireAccount } from '../../validation/parameters.ts';
 import { formatHistoryCursor, parseHistoryCursor } from './cursor.ts';
-import type { AccountOrder, AccountTrade, HistoryApi, HistoryQuery } from './history-api.ts';
+import {
+  type AccountOrder,
+  type AccountTrade,
+  HISTORY_FILTERS,
+  type HistoryApi,
+  type HistoryQuery,
+} from './history-api.ts';
 import { createMerge, type Merge, type MergeSource } from './merge.ts';
 
 /** Rows that are read in one step. */
@@ -185,7 +192,9 @@ const toAccountTrade = ({ book, trade, timestamp }: TradeRow): AccountTrade => (
   trade,
 });
 
-function requireLimit({ limit = DEFAULT_LIMIT }: HistoryQuery): number {
+function requireLimit(query: HistoryQuery): number {
+  assertKnownFilters(getFilterNames(query), HISTORY_FILTERS);
+  const { limit = DEFAULT_LIMIT } = query;
   if (Number.isSafeInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit;
   throw new OrderBookError('InvalidParameter', `limit: must be an integer from 1 to ${MAX_LIMIT}`, {
     parameter: 'limit',

@@ -1,6 +1,7 @@
-import { type HistoryQuery, loadHistoryCsv } from '../../accounts/index.ts';
+import { HISTORY_FILTERS, type HistoryQuery, loadHistoryCsv } from '../../accounts/index.ts';
 import type { ReadOptions } from '../../concurrency/abort.ts';
 import { nextStep } from '../../concurrency/steps.ts';
+import { assertKnownFilters } from '../../validation/options.ts';
 import { isTypeRequested } from '../accept.ts';
 import { type EstimateRows, readCost, readCount } from '../cost.ts';
 import { csvResponse, isCsvRequested, VARY } from '../csv.ts';
@@ -64,6 +65,7 @@ const listTrades: AccountRoute = {
 export const HISTORY_ROUTES: readonly AccountRoute[] = [listOrders, listTrades];
 
 function pageQuery({ query }: AccountCall): HistoryQuery {
+  assertKnownFilters(query.keys(), [...HISTORY_FILTERS, 'format']);
   const cursor = queryText(query, 'cursor');
   const limit = queryInteger(query, 'limit');
   return { ...(cursor !== undefined && { cursor }), ...(limit !== undefined && { limit }) };

@@ -1,6 +1,7 @@
 import { createOrderBook } from 'intentbook';
+import { createAccounts } from 'intentbook/accounts';
 import { createClient } from 'intentbook/client';
-import { memoryStore } from 'intentbook/memory';
+import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { manualClock } from '../../support/clock.ts';
 import { SEPOLIA, WETH } from '../../support/orders.ts';
@@ -11,11 +12,14 @@ const UID = `0x${'11'.repeat(56)}`;
 const clock = manualClock();
 const other = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), clock });
 const book = createOrderBook({ chainId: SEPOLIA, store: memoryStore(), clock, upstream: directUpstream(other, clock) });
+const accounts = createAccounts({ books: [book], store: memoryAccountStore(), clock });
 beforeAll(async () => {
   await other.start();
   await book.start();
+  await accounts.start();
 });
 afterAll(async () => {
+  await accounts.close();
   await book.close();
   await other.close();
 });
@@ -44,6 +48,10 @@ const CALLS: readonly (readonly [string, (given: never) => unknown, object, stri
   ['balances.token', (options) => book.balances.token(WETH, options), { sgnal: 1 }, 'signal'],
   ['trades.list', (filter) => book.trades.list(filter), { ownr: OWNER }, 'owner'],
   ['appData.put', (options) => book.appData.put('{}', options), { hsh: '' }, 'hash'],
+  ['notifications.list', (query) => accounts.notifications.list(OWNER, query), { cursr: '' }, 'cursor'],
+  ['history.orders', (query) => accounts.history.orders(OWNER, query), { cursr: '' }, 'cursor'],
+  ['history.trades', (query) => accounts.history.trades(OWNER, query), { limt: 1 }, 'limit'],
+  ['deliveries.list', (query) => accounts.deliveries.list(query), { stat: 'dead' }, 'state'],
   ['chain.rollback', (options) => book.chain.rollback(1, options), { aftr: null }, 'after'],
 ];
 
@@ -56,6 +64,16 @@ describe('an unknown member', () => {
   it.each([
     ['filter', () => client.mirror({ ownr: OWNER } as never), 'mirror: unknown filter "ownr", use owner, '],
     ['option', () => client.mirror({}, { sgnal: 1 } as never), 'mirror: unknown option "sgnal", use signal'],
+    [
+      'filter of notifications',
+      () => client.account(OWNER).notifications.list({ cursr: '' } as never),
+      'notifications: unknown filter "cursr", use limit, cursor',
+    ],
+    [
+      'filter of a history',
+      () => client.account(OWNER).history.orders({ cursr: '' } as never),
+      'orders: unknown filter "cursr", use limit, cursor',
+    ],
     [
       'option of an account',
       () =>
