@@ -13,7 +13,7 @@ export const NOTIFICATION_TYPES = [
 /** The type of a notification. */
 export type NotificationType = (typeof NOTIFICATION_TYPES)[number];
 
-/** A notification to store. It is immutable; it can be withdrawn and made visible again. */
+/** A notification to store. It can be withdrawn, and made visible again with another time and text. */
 export interface NewNotification {
   /** Derived from the cause, so that a repeated cause yields one notification. At most 100 ASCII characters. */
   readonly id: string;
@@ -27,10 +27,7 @@ export interface NewNotification {
 
 /** A change to the list of notifications. */
 export type NotificationChange =
-  /**
-   * Makes a notification visible. A visible notification is unchanged. A withdrawn one becomes visible again, at its
-   * old position in the list, with the body that was stored first.
-   */
+  /** Makes a notification visible. A visible notification is unchanged. A withdrawn one gets the new time and text. */
   | { readonly type: 'notify'; readonly notification: NewNotification }
   /** Hides a notification. Does nothing if it does not exist or is hidden. */
   | { readonly type: 'withdraw'; readonly id: string };

@@ -1,4 +1,11 @@
-import type { AccountStore, Address, AppendOutcome, NotificationBatch, Subscription } from 'intentbook';
+import type {
+  AccountStore,
+  Address,
+  AppendOutcome,
+  ClaimedDelivery,
+  NotificationBatch,
+  Subscription,
+} from 'intentbook';
 import type { Scheduler } from '../machine/scheduler.ts';
 import type { Pool } from '../orders/pool.ts';
 import type { Receiver } from '../ports/channel.ts';
@@ -119,8 +126,11 @@ export function createDeliveryChecks(context: DeliveryChecksContext): DeliveryCh
       attempts.onCall(name, args, result);
       // Deliveries in progress of a subscription that was removed may delay others of the account.
       if (subscriptions.changes !== before) for (const account of pool.owners) fairness.disturbTarget(account);
+      // The arguments and results are those of the port.
+      if (name === 'deliveries.claim')
+        notifications.onClaim((result as { claimed: readonly ClaimedDelivery[] }).claimed);
       if (name !== 'notifications.append') return;
-      const [batch, outcome] = [args[0] as NotificationBatch, result as AppendOutcome]; // those of the port
+      const [batch, outcome] = [args[0] as NotificationBatch, result as AppendOutcome];
       fairness.onAppend(batch, outcome);
       notifications.onAppend(batch, outcome);
       shortfalls?.onAppend(batch, outcome);

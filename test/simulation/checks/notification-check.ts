@@ -1,4 +1,4 @@
-import type { AccountStore, AppendOutcome, NotificationBatch } from 'intentbook';
+import type { AccountStore, AppendOutcome, ClaimedDelivery, NotificationBatch } from 'intentbook';
 import type { ChainFact } from '../chain/chain.ts';
 import type { Pool } from '../orders/pool.ts';
 import type { Model } from './model.ts';
@@ -13,7 +13,9 @@ export interface NotificationCheck {
   onRemove(orders: readonly number[]): void;
   /** The last entry of the log that is processed. */
   readonly processed: number;
-  /** Checks that a delivery belongs to a notification that has existed. */
+  /** Checks that claimed deliveries have the newest texts of their notifications. */
+  onClaim(deliveries: readonly ClaimedDelivery[]): void;
+  /** Checks that a delivery was claimed. */
   onArrival(body: string): void;
   /** Compares the visible notifications and the log with the model. */
   compare(notify: Report): Promise<void>;
@@ -171,14 +173,12 @@ export function createNotificationCheck(
 
   /** The last entry of the book's log that is processed. */
   let cursor: number | null = null;
-  /** The account log, read as far as `read`. */
-  const known = new Set<string>();
-  let read = 0;
-  async function readLog(): Promise<readonly { readonly type: string; readonly notification: string }[]> {
-    const entries = await store.notifications.after(read, 10_000);
-    for (const { body } of entries) known.add(body);
-    return entries;
-  }
+  /** The notifications that are visible. */
+  const shown = new Set<string>();
+  /** The newest text of each notification. */
+  const texts = new Map<string, string>();
+  /** The texts of claimed deliveries. A reorganisation during an attempt does not change its text. */
+  const claimed = new Set<string>();
 
   return {
     get processed() {
@@ -192,21 +192,33 @@ export function createNotificationCheck(
         archive.set(n, { texts, uncertain: listUnopenedCancellations(), isComplete });
       }
     },
-    onAppend({ feed, after, through }, { status }) {
-      if (status !== 'appended' || !feed.startsWith('log ')) return;
+    onAppend({ feed, after, through, changes }, { status }) {
+      if (status !== 'appended') return;
+      for (const change of changes) {
+        if (change.type === 'withdraw') shown.delete(change.id);
+        else if (!shown.has(change.notification.id)) {
+          shown.add(change.notification.id);
+          texts.set(change.notification.id, change.notification.body);
+        }
+      }
+      if (!feed.startsWith('log ')) return;
       if (after !== cursor) report('notifications', `entries from ${after} to ${through} follow ${cursor}`);
       cursor = through;
     },
+    onClaim(deliveries) {
+      for (const { notification, body } of deliveries) {
+        claimed.add(body);
+        if (texts.get(notification) !== body)
+          report('deliveries', `the text of a claimed delivery is not the newest of its notification: ${body}`);
+      }
+    },
     onArrival(body) {
-      void readLog().then(() => {
-        if (!known.has(body))
-          report('deliveries', `a notification that does not exist was delivered: ${describe(body)}`);
-      });
+      if (!claimed.has(body))
+        report('deliveries', `a notification that was not claimed was delivered: ${describe(body)}`);
     },
     async compare(notify) {
       const visible = new Set<string>();
-      read = 0;
-      for (const { type, notification } of await readLog()) {
+      for (const { type, notification } of await store.notifications.after(0, 10_000)) {
         const isKnown = visible.has(notification);
         if (isKnown !== (type === 'withdrawn')) notify('notifications', `${type} twice: ${notification}`);
         if (isKnown) visible.delete(notification);

@@ -1,6 +1,6 @@
 import type { PlantedFault } from './planted.ts';
 
-/** Faults of dead deliveries, and of their replay by an operator. */
+/** Faults of dead deliveries, of their replay by an operator, and of the texts of deliveries. */
 export const PLANTED_REPLAYS: readonly PlantedFault[] = [
   {
     name: 'a delivery is dead one attempt too early',
@@ -41,5 +41,13 @@ export const PLANTED_REPLAYS: readonly PlantedFault[] = [
     file: 'adapters/memory/deliveries.ts',
     find: 'attempts: row.attempts - 1',
     replace: 'attempts: row.attempts',
+  },
+  {
+    name: 'a notification that is shown again keeps its first text',
+    area: 'replays',
+    store: 'memory',
+    file: 'adapters/memory/account-store.ts',
+    find: '...existing, id, at, body, visible: true }',
+    replace: 'id, at, body, ...existing, visible: true }',
   },
 ];
