@@ -67,7 +67,7 @@ const GLOBAL_V6 = parseRanges(['2000::/3'], 'GLOBAL_V6');
 /** Response to a POST request, with a limited body. */
 export interface Posted {
   readonly status: number;
-  /** First bytes of the body. */
+  /** First bytes of the body; empty without `expected`. */
   readonly body: string;
   /** Value of `Retry-After`, in seconds. */
   readonly retryAfter?: number;
@@ -81,8 +81,8 @@ export interface PostOptions {
   readonly guard: AddressGuard;
   /** Reserves a connection to the address; see `ChannelCall`. Default: no limit. */
   readonly enter?: ((address: string) => boolean) | undefined;
-  /** Whether the body is needed. Without it, the response ends with its headers. Default: true. */
-  readonly readsBody?: boolean;
+  /** The body is read until it contains this text. Default: it is not read, because it may have no end. */
+  readonly expected?: string;
   /** Resolves host names. Default: a resolver of untrusted names. */
   readonly resolve?: Resolve;
 }
@@ -97,7 +97,7 @@ const MAX_BODY = 4096;
 export function post({ url, headers, body, signal, guard, enter, ...options }: PostOptions): Promise<Posted> {
   return new Promise((fulfil, reject) => {
     const { protocol, hostname } = new URL(url);
-    const { readsBody = true, resolve = createNameResolver({ signal }) } = options;
+    const { expected, resolve = createNameResolver({ signal }) } = options;
     const host = hostname.replace(/^\[|\]$/g, '');
     // An IP address is not resolved, so the lookup function is not called.
     if (isIP(host) !== 0) {
@@ -118,28 +118,17 @@ export function post({ url, headers, body, signal, guard, enter, ...options }: P
       reject(new Error('the target switched to another protocol'));
     });
     request.on('response', (response) => {
-      const chunks: Buffer[] = [];
-      let size = 0;
+      let read = Buffer.alloc(0);
       const done = () => {
         const retryAfter = parseRetryAfter(response.headers);
         const wait = retryAfter > 0 ? { retryAfter } : {};
-        fulfil({
-          status: response.statusCode ?? 0,
-          body: Buffer.concat(chunks).toString().slice(0, MAX_BODY),
-          ...wait,
-        });
+        fulfil({ status: response.statusCode ?? 0, body: read.toString().slice(0, MAX_BODY), ...wait });
+        request.destroy();
       };
-      if (!readsBody) {
-        done();
-        request.destroy();
-        return;
-      }
+      if (expected === undefined) return done();
       response.on('data', (chunk: Buffer) => {
-        chunks.push(chunk);
-        size += chunk.length;
-        if (size < MAX_BODY) return;
-        done();
-        request.destroy();
+        read = Buffer.concat([read, chunk]);
+        if (read.length >= MAX_BODY || read.includes(expected)) done();
       });
       response.on('end', done);
       // The status is complete, so a body that breaks off changes nothing.

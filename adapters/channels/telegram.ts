@@ -54,10 +54,14 @@ export function telegramChannel(options: TelegramOptions): Channel {
       // The error may contain the URL of the request, which contains the token.
       throw new Error('the bot API is unreachable');
     });
+    const { ok, status: error_code } = response;
+    const text = await readResponseText(response, MAX_BYTES).catch(() => undefined);
+    // A body that breaks off does not change the status: a message that was sent must not be sent again.
+    if (text === undefined) return { ok, error_code };
     try {
-      return JSON.parse(await readResponseText(response, MAX_BYTES)) as BotResponse; // the documented format
+      return { ok: false, error_code, ...(JSON.parse(text) as BotResponse | null) }; // the documented format
     } catch {
-      return { ok: false, error_code: response.status };
+      return { ok: false, error_code };
     }
   }
 

@@ -33,7 +33,14 @@ export function webhookChannel(options: WebhookOptions = {}): Channel {
     getHost: (target) => new URL(target).host,
     async challenge(url, challenge, { signal }) {
       const body = JSON.stringify({ type: 'subscription.challenge', challenge });
-      const { status, body: responseBody } = await post({ url, headers: json, body, signal, guard });
+      const { status, body: responseBody } = await post({
+        url,
+        headers: json,
+        body,
+        signal,
+        guard,
+        expected: challenge,
+      });
       return status >= 200 && status < 300 && responseBody.includes(challenge);
     },
     async deliver(delivery, { signal, enter }) {
@@ -41,7 +48,7 @@ export function webhookChannel(options: WebhookOptions = {}): Channel {
       const headers = { ...json, ...createSignatureHeaders(delivery, body) };
       const url = delivery.subscription.target;
       try {
-        return toResult(await post({ url, headers, body, signal, guard, enter, readsBody: false }));
+        return toResult(await post({ url, headers, body, signal, guard, enter }));
       } catch (failure) {
         if (failure instanceof BusyAddress) return { status: 'deferred' };
         throw failure;

@@ -41,12 +41,16 @@ export async function sendRequest(
   const headers = new Headers(connection.headers);
   for (const [name, value] of new Headers(init.headers)) headers.set(name, value);
   const response = await connection.fetch(endpoint, { ...init, headers, redirect: 'error' });
-  const text = await readResponseText(response, connection.maxBytes);
   const { status } = response;
-  return { status, body: parseBody(text, status !== 200 || UNREAD.has(path)) };
+  if (status === 200 && UNREAD.has(path)) {
+    await response.body?.cancel();
+    return { status, body: undefined };
+  }
+  const text = await readResponseText(response, connection.maxBytes);
+  return { status, body: parseBody(text, status !== 200) };
 }
 
-/** Paths whose responses are not read. They may be plain text. */
+/** Paths whose results are not read: a status of 200 is complete without its body. */
 const UNREAD: ReadonlySet<string> = new Set(['settle', 'notify']);
 
 /** Parses a body. `undefined` if it is empty, or optional and not JSON, such as the page of a proxy. */

@@ -98,7 +98,8 @@ describe('resolver of untrusted names', () => {
     const { port } = server.address() as AddressInfo; // a listening server has an address
     const signal = AbortSignal.timeout(5000);
     const resolve = createNameResolver({ signal, servers: dns.servers });
-    const request = { url: `http://hooks.example.org:${port}/`, headers: {}, body: '', signal, resolve };
+    const url = `http://hooks.example.org:${port}/`;
+    const request = { url, headers: {}, body: '', signal, resolve, expected: 'received' };
     await assert.rejects(post({ ...request, guard: createAddressGuard([], 'test') }), /not on the public internet/);
     const posted = await post({ ...request, guard: createAddressGuard(['127.0.0.0/8'], 'test') });
     assert.deepEqual([posted.status, posted.body], [200, 'received']);

@@ -26,7 +26,11 @@ async function service(status: number, headers: Record<string, string> = {}) {
   const server = createServer((request, response) => {
     state.requests++;
     state.headers = request.headers;
-    request.resume().on('end', () => response.writeHead(status, headers).end());
+    request.resume().on('end', () => {
+      response.writeHead(status, headers);
+      if (headers['content-length'] === undefined) response.end();
+      else response.flushHeaders();
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return Object.assign(state, {
@@ -51,6 +55,12 @@ describe('web push channel', () => {
     await fixture.notify('one');
     await until(async () => (await subscriptions(fixture)).length === 0);
     assert.equal(push.requests, 1);
+  });
+
+  test('counts with its status, although the body of the response does not end', async () => {
+    await using push = await service(201, { 'content-length': '100' });
+    const channel = webPushChannel({ ...OPTIONS, allow: ['127.0.0.1/32'] });
+    assert.deepEqual(await channel.deliver(deliveryTo(target(push.url)), call()), { status: 'delivered' });
   });
 
   test('does not follow redirects', async () => {

@@ -38,6 +38,7 @@ async function serve(respond: () => Response) {
 const context = { signal: new AbortController().signal };
 const auction = { id: 7 } as Auction; // only the id is read
 const NO_CALLS = { interactions: [], preInteractions: [], jitOrders: [] };
+const BRACE = new TextEncoder().encode('{');
 const [SELL, BUY, SOLVER] = [address(0xa), address(0xb), address(0x51)];
 
 describe('HTTP driver', () => {
@@ -93,6 +94,13 @@ describe('HTTP driver', () => {
     const { url } = await serve(() => new Response(body, { status: 200 }));
     const request = { solutionId: 3, auctionId: 7, submissionDeadlineLatestBlock: 12 };
     expect(await httpDriver(url).settle(request, context)).toBeUndefined();
+  });
+
+  test('accepts a settlement and a notification, although the body of the response does not end', async () => {
+    const endless = async () => new Response(new ReadableStream({ start: (body) => body.enqueue(BRACE) }));
+    const driver = httpDriver('http://127.0.0.1', { fetch: endless });
+    await driver.settle({ solutionId: 3, auctionId: 7, submissionDeadlineLatestBlock: 12 }, context);
+    await driver.notify?.({ reason: 'unsettledConsecutiveAuctions', until: 0 }, context);
   });
 
   test.each([
