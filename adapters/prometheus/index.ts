@@ -338,28 +338,33 @@ function getMetrics(
   };
 }
 
+/** The account interfaces that a metric observes. A registry that was cleared gets a new metric. */
+const observed = new WeakMap<HistogramMetric, WeakSet<object>>();
+
 /**
  * Adds the metrics of the sources of an account interface to a registry of the application: prices, histories, tokens,
- * pools, simulations and statistics. Call it once per registry. Requires the package prom-client.
+ * pools, simulations and statistics. An interface that the registry has already is left out. Requires the package
+ * prom-client.
  */
 export async function instrumentAccounts(target: MetricsRegistry, accounts: Pick<Accounts, 'observe'>): Promise<void> {
   requireFunctions('instrumentAccounts: registry', target, ['metrics', 'getSingleMetric']);
   const registry = target as Registry; // the package's own registry has more members
   const { Counter, Histogram } = await importPackage('instrumentAccounts', 'prom-client', () => import('prom-client'));
-  const registers = [registry];
-  const queries = new Histogram({
-    name: 'intentbook_source_seconds',
-    help: 'Duration of queries of the sources of the account interface.',
-    labelNames: ['subject', 'source', 'outcome'],
-    buckets: SECONDS,
-    registers,
-  });
-  const hits = new Counter({
-    name: 'intentbook_source_cache_hits_total',
-    help: 'Values of sources of the account interface that were cached.',
-    labelNames: ['subject'],
-    registers,
-  });
+  const { counter, histogram } = getMetrics(registry, { Counter, Histogram });
+  const queries = histogram(
+    'intentbook_source_seconds',
+    'Duration of queries of the sources of the account interface.',
+    ['subject', 'source', 'outcome'],
+    SECONDS,
+  );
+  const hits = counter(
+    'intentbook_source_cache_hits_total',
+    'Values of sources of the account interface that were cached.',
+    ['subject'],
+  );
+  const known = observed.get(queries) ?? new WeakSet();
+  if (known.has(accounts)) return;
+  observed.set(queries, known.add(accounts));
   accounts.observe(({ subject, source, outcome, ms }) => {
     if (outcome === 'cached') hits.inc({ subject });
     else queries.observe({ subject, source, outcome }, ms / 1000);

@@ -97,11 +97,16 @@ describe('observations of the account interface', () => {
   it('are metrics of prometheus', async () => {
     const { accounts } = await observedFixture();
     const registry = new Registry();
+    const others = await observedFixture();
+    await instrumentAccounts(registry, others.accounts);
+    await instrumentAccounts(registry, accounts);
     await instrumentAccounts(registry, accounts);
     await accounts.usdPrices.get(SEPOLIA, TOKEN);
     await accounts.usdPrices.get(SEPOLIA, TOKEN);
+    await others.accounts.usdPrices.get(SEPOLIA, TOKEN);
+    await others.accounts.usdPrices.get(SEPOLIA, TOKEN);
     const text = await registry.metrics();
-    expect(text).toContain('intentbook_source_cache_hits_total{subject="usdPrice"} 1');
-    expect(text).toContain('intentbook_source_seconds_sum{subject="usdPrice",source="prices",outcome="responded"} 1');
+    expect(text).toContain('intentbook_source_cache_hits_total{subject="usdPrice"} 2');
+    expect(text).toContain('intentbook_source_seconds_sum{subject="usdPrice",source="prices",outcome="responded"} 2');
   });
 });
