@@ -106,7 +106,8 @@ export function telegramChannel(options: TelegramOptions): Channel {
       let response = await request('sendMessage', chat, signal);
       // A group that became a supergroup has a new id. The subscription keeps the old one, which leads to the new one.
       const moved = response.parameters?.migrate_to_chat_id;
-      if (moved !== undefined) response = await request('sendMessage', { ...chat, chat_id: String(moved) }, signal);
+      if (typeof moved === 'number')
+        response = await request('sendMessage', { ...chat, chat_id: String(moved) }, signal);
       if (response.ok) return { status: 'delivered' };
       const error = `the bot API responded with ${response.error_code}`;
       // The user has blocked the bot, or the chat does not exist any more.
@@ -133,12 +134,12 @@ interface BotResponse {
   readonly result?: unknown;
   readonly error_code?: number;
   readonly description?: string;
-  readonly parameters?: { readonly retry_after?: number; readonly migrate_to_chat_id?: number };
+  readonly parameters?: { readonly retry_after?: number; readonly migrate_to_chat_id?: number | null };
 }
 
 /** Errors of a chat that no message can reach any more. */
 function isChatLost({ error_code, description = '' }: BotResponse): boolean {
-  return error_code === 400 && /chat not found|user is deactivated|bot was kicked/i.test(description);
+  return error_code === 400 && /chat (not found|was deactivated)|user is deactivated|bot was kicked/i.test(description);
 }
 
 interface Update {

@@ -90,6 +90,8 @@ describe('Telegram channel', () => {
 
   test.each([
     [400, { description: 'Bad Request: chat not found' }, 'gone', 1],
+    [400, { description: 'Bad Request: group chat was deactivated' }, 'gone', 1],
+    [400, { description: 'Bad Request', parameters: { migrate_to_chat_id: null } }, 'failed', 1],
     [400, { description: 'Bad Request: message is too long' }, 'failed', 1],
     [400, { description: 'group upgraded', parameters: { migrate_to_chat_id: -100 } }, 'delivered', 2],
   ])('status %d with %j is %s', async (error_code, more, status, calls) => {
