@@ -22,8 +22,8 @@ const HTTP_TIMEOUTS: HttpTimeouts = {
   headersTimeout: 10_000,
   /** Timeout of a whole request. The largest body is one megabyte. */
   requestTimeout: 30_000,
-  /** Timeout between two requests. Longer than the minute of common proxies, so that the proxy closes first. */
-  keepAliveTimeout: 65_000,
+  /** Timeout between two requests. Longer than the two minutes of Caddy, so that the proxy closes first. */
+  keepAliveTimeout: 125_000,
   /** Interval of the timeout check. */
   connectionsCheckingInterval: 5_000,
   stalled: 120_000,

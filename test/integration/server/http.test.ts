@@ -169,6 +169,13 @@ describe('client that is too slow loses its connection', () => {
     else expect(JSON.parse(received.split('\r\n\r\n')[1] ?? '')).toMatchObject({ description });
   });
 
+  test('after common proxies have closed it, so that no request meets its end', async () => {
+    const { url } = await listening(pong);
+    const [, seconds] = /timeout=(\d+)/.exec((await fetch(url)).headers.get('keep-alive') ?? '') ?? [];
+    // Caddy keeps idle connections for two minutes, Traefik for 90 seconds, nginx for 60.
+    expect(Number(seconds)).toBeGreaterThan(120);
+  });
+
   test('while it sends single bytes', async () => {
     const { url } = await listening(pongAfterBody, HASTE);
     const { socket } = await open(url);
