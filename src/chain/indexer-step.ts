@@ -93,7 +93,7 @@ export function createIndexerStep(
     if (head.hash !== headHash) observe({ type: 'head', head: head.number, timestamp: head.timestamp });
     headHash = head.hash;
     if (indexedBlock === null) return blocks.begin(node, head, rolledBackTo, fromBlock);
-    const { recheckedTo, kept } = secondRead.begin(stored, indexedBlock.number);
+    const { recheckedTo, kept } = secondRead.begin(nodes.usable, node, stored, indexedBlock.number);
     keptBlocks = nodes.usable.length > 1 ? kept : [];
     if (head.number < indexedBlock.number)
       return (await forks.checkShorterChain(node, head, indexedBlock, stored)) ?? nodes.leaveStale();
@@ -108,15 +108,13 @@ export function createIndexerStep(
       const to = await blocks.catchUp(node, indexedBlock, recheckedTo + 1, newestFinal, head);
       if (to === undefined) return true;
       nodes.moved();
-      secondRead.indexed(node, to);
-      secondRead.skip(to);
+      secondRead.caughtUp(node, to);
       return true;
     }
     setStatus(status, 'following', head.number > indexedBlock.number + 1 ? undefined : status.headTime);
     const end = await blocks.advance(node, indexedBlock, head);
     status.headTime = end.number >= head.number ? head.timestamp : undefined;
-    secondRead.indexed(node, end.number);
-    await secondRead.run(nodes.usable, nodes.index, end, stored);
+    await secondRead.run(nodes.usable, node, end, stored);
     if (end.number === indexedBlock.number) return nodes.leaveStale();
     nodes.moved();
     return end.number < head.number;

@@ -25,9 +25,6 @@ export function createNodeRotation(sources: readonly ChainSource[], clock: Clock
     get usable(): readonly ChainSource[] {
       return usable;
     },
-    get index(): number {
-      return index;
-    },
     /** The node that is followed. `undefined`: every node serves another chain. */
     get current(): ChainSource | undefined {
       return usable[index % usable.length];

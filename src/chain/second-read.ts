@@ -26,30 +26,29 @@ interface SecondReadContext {
   readonly observe: (observation: IndexerObservation) => void;
 }
 
+/** What a node has read. */
+interface NodeProgress {
+  /** The last block that it has read so deep in the chain that it must have had all logs. */
+  readonly to: number;
+  /** The newest block of its last attempt. `undefined`: none since the start. */
+  readonly attemptedTo: number | undefined;
+}
+
 /**
  * Creates the second read of blocks, which applies the events that the first one lacked.
  *
- * Another node reads each block that was indexed since the start, also those of a long catch-up, one range at each
- * step. While no other node responds, the node that is followed repeats its reads of the newest blocks, and the others
- * compare them later. After a start all blocks with a stored hash are read, since the process may have stopped before.
- * Therefore the hash of the last compared block stays stored.
+ * Each node reads each block that was indexed since the start, when the block is deep in the chain: also those of a
+ * long catch-up, one range of one node at each step. One node may have had the logs late, and another one may omit
+ * them. A node that does not respond reads its ranges later. After a start all blocks with a stored hash are read,
+ * since the process may have stopped before. Therefore the hash of the last block that all nodes have read stays
+ * stored.
  */
 export function createSecondRead({ range, blockHash, logsBetween, read, apply, observe }: SecondReadContext) {
-  /** The last block that was read twice, or once so deep in the chain that its node must have had all logs. */
+  const nodeProgress = new Map<ChainSource, NodeProgress>();
+  /** The last block that any node has read so. */
   let repeatedTo: number | undefined;
-  /** The last block that another node than its first reader has read. */
-  let comparedTo: number | undefined;
-  /**
-   * The first readers of the later blocks, in ranges that end with a block. `undefined`: it is not known after a start,
-   * and taken for the current node.
-   */
-  let firstReads: readonly { readonly node: ChainSource | undefined; readonly to: number }[] = [];
-  /** The newest block of the last attempt with all nodes. */
-  let attemptedTo = 0;
-  /** The node of the next attempt, counted from the first reader. */
-  let offset = 1;
-  /** No block was read a second time since the start. */
-  let isFirst = true;
+  /** The node of the last attempt. The next one follows it. */
+  let last: ChainSource | undefined;
 
   /** Returns whether the node had all blocks up to a checkpoint, and applied what was missing. */
   async function readAgain(node: ChainSource, from: number, to: number, checkpoint: BlockRef, reference: BlockRef) {
@@ -70,64 +69,67 @@ export function createSecondRead({ range, blockHash, logsBetween, read, apply, o
   return {
     /** Reads all blocks with a stored hash again: another process may have read their successors once only. */
     restart(): void {
-      [repeatedTo, comparedTo, attemptedTo, isFirst] = [undefined, undefined, 0, true];
+      nodeProgress.clear();
+      repeatedTo = undefined;
     },
 
     /**
      * Begins a step before the checkpoint moves on.
      *
+     * @param current - The node that is followed. After a start it is taken for the node that was followed before,
+     *   which has read the ranges of a long catch-up.
      * @param blocks - The blocks with a stored hash, newest first. Each may have been read once only.
      * @param indexed - The checkpoint. Blocks above it were rolled back, by this process or another one.
-     * @returns the last block that needs no second read of its node, and the blocks whose hashes must stay stored.
+     * @returns the last block that needs no second read, and the blocks whose hashes must stay stored.
      */
-    begin(blocks: readonly BlockRef[], indexed: number): { recheckedTo: number; kept: readonly BlockRef[] } {
+    begin(
+      nodes: readonly ChainSource[],
+      current: ChainSource,
+      blocks: readonly BlockRef[],
+      indexed: number,
+    ): { recheckedTo: number; kept: readonly BlockRef[] } {
       const oldest = blocks.at(-1)?.number ?? indexed;
       const recent = blocks.findLast(({ number }) => number >= indexed - HASHES_KEPT)?.number ?? indexed;
-      if (comparedTo === undefined) firstReads = [{ node: undefined, to: indexed }];
-      const compared = Math.min(comparedTo ?? oldest, indexed);
-      comparedTo = compared;
-      firstReads = firstReads.flatMap(({ node, to }) => (to > compared ? { node, to: Math.min(to, indexed) } : []));
       repeatedTo = Math.min(repeatedTo ?? recent, indexed);
-      attemptedTo = Math.min(attemptedTo, indexed);
-      const last = blocks.length > MAX_HASHES ? undefined : blocks.find(({ number }) => number <= compared);
-      return { recheckedTo: repeatedTo, kept: last === undefined ? [] : [last] };
-    },
-
-    /** Records the node that has returned the blocks up to the checkpoint first. */
-    indexed(node: ChainSource, to: number): void {
-      const last = firstReads.at(-1);
-      if (to <= (last?.to ?? comparedTo ?? to)) return;
-      const isSame = last !== undefined && (last.node ?? node) === node;
-      firstReads = [...(isSame ? firstReads.slice(0, -1) : firstReads), { node, to }];
-    },
-
-    /** Records that blocks were indexed deep in the chain. */
-    skip(to: number): void {
-      [repeatedTo, isFirst] = [to, false];
-    },
-
-    /** Reads the next range of blocks. If a node fails or lags behind, the next attempt uses the next one. */
-    async run(nodes: readonly ChainSource[], current: number, checkpoint: BlockRef, blocks: readonly BlockRef[]) {
-      const newest = checkpoint.number - DISTANCE;
-      const isOther = offset % nodes.length !== 0;
-      const [first] = firstReads;
-      const reader = first?.node === undefined ? current : nodes.indexOf(first.node);
-      const node = nodes[(reader + offset) % nodes.length];
-      const done = (isOther ? comparedTo : repeatedTo) ?? newest;
-      const isDue = newest > done && (isFirst || newest - (isOther ? Math.max(done, attemptedTo) : done) >= GROUP);
-      if (node === undefined) return;
-      if (!isDue) {
-        if (!isOther) [offset, attemptedTo] = [1, newest];
-        return;
+      let compared = indexed;
+      for (const node of nodes) {
+        const { to, attemptedTo } = nodeProgress.get(node) ?? { to: node === current ? recent : oldest };
+        compared = Math.min(compared, to);
+        nodeProgress.set(node, {
+          to: Math.min(to, indexed),
+          attemptedTo: attemptedTo === undefined ? undefined : Math.min(attemptedTo, indexed),
+        });
       }
-      offset++;
-      const to = Math.min(newest, done + range.size, isOther && first !== undefined ? first.to : newest);
+      const kept = blocks.length > MAX_HASHES ? undefined : blocks.find(({ number }) => number <= compared);
+      return { recheckedTo: repeatedTo, kept: kept === undefined ? [] : [kept] };
+    },
+
+    /** Records that a node has read the blocks that no node had read a second time, up to one deep in the chain. */
+    caughtUp(node: ChainSource, to: number): void {
+      const before = nodeProgress.get(node)?.to ?? to;
+      if (before >= (repeatedTo ?? to)) nodeProgress.set(node, { to, attemptedTo: to });
+      repeatedTo = to;
+    },
+
+    /** Reads the next range of one node. */
+    async run(nodes: readonly ChainSource[], current: ChainSource, checkpoint: BlockRef, blocks: readonly BlockRef[]) {
+      const newest = checkpoint.number - DISTANCE;
+      const first = nodes.indexOf(last ?? current) + 1;
+      const node = [...nodes.slice(first), ...nodes.slice(0, first)].find((each) => {
+        const { to, attemptedTo } = nodeProgress.get(each) ?? { to: newest };
+        return newest > to && (attemptedTo === undefined || newest - Math.max(to, attemptedTo) >= GROUP);
+      });
+      const progress = node && nodeProgress.get(node);
+      if (node === undefined || progress === undefined) return;
+      last = node;
+      const to = Math.min(newest, progress.to + range.size);
       const reference = blocks.find(({ number }) => number === to + DISTANCE - 1) ?? checkpoint;
+      // Of several nodes, one that does not respond waits for more blocks, so that it does not delay each step.
+      if (nodes.length > 1) nodeProgress.set(node, { ...progress, attemptedTo: newest });
       try {
-        if (!(await readAgain(node, done + 1, to, checkpoint, reference))) return;
-        if (isOther) comparedTo = to;
-        else attemptedTo = to;
-        [repeatedTo, isFirst, offset] = [Math.max(repeatedTo ?? to, to), false, 1];
+        if (!(await readAgain(node, progress.to + 1, to, checkpoint, reference))) return;
+        nodeProgress.set(node, { to, attemptedTo: to });
+        repeatedTo = Math.max(repeatedTo ?? to, to);
       } catch (failure) {
         if (failure instanceof StoreError) throw failure;
         observe({ type: 'failure', source: node.name, failure }); // the second read can be repeated later

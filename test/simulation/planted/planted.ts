@@ -296,7 +296,7 @@ export const PLANTED: readonly PlantedFault[] = [
     area: 'totals',
     store: 'memory',
     file: 'src/chain/indexer-step.ts',
-    find: 'await secondRead.run(nodes.usable, nodes.index, end, stored);',
+    find: 'await secondRead.run(nodes.usable, node, end, stored);',
     replace: '',
   },
   {

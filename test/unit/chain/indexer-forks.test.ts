@@ -48,7 +48,7 @@ describe('indexer second read', () => {
     expect(readsOf(node.requests)).toEqual(['logs 101..101']);
   });
 
-  test('covers groups of eight blocks, from the next node', async () => {
+  test('covers groups of eight blocks, from each node', async () => {
     chain.mine(...empty(30));
     const [one, two] = [recorded(chain.node('a')), recorded(chain.node('b'))];
     const { run, next } = indexerFixture([one, two], { stored: storedBlocks(chain, 130, 120) });
@@ -59,7 +59,20 @@ describe('indexer second read', () => {
     chain.mine([]);
     await next();
     expect(readsOf(two.requests)).toEqual(['logs 121..126', 'logs 127..134']);
-    expect(readsOf(one.requests)).toEqual([]);
+    expect(readsOf(one.requests)).toEqual(['logs 121..133']);
+  });
+
+  test('covers what one node had late and another one omits', async () => {
+    chain.mine(...empty(20));
+    let isLate = true;
+    const one = chain.node('a', (question, answer) => (question === 'logs' && isLate ? ([] as never) : answer));
+    const two = chain.node('b', (question, answer) => (question === 'logs' ? ([] as never) : answer));
+    const { run, next, observed } = indexerFixture([one, two], { stored: storedBlocks(chain, 120, 120) });
+    chain.mine(...empty(4), [INVALIDATED], ...empty(5));
+    await run();
+    isLate = false;
+    await next();
+    expect(observed).toContainEqual({ type: 'missed', events: 1, block: 126 });
   });
 
   test('applies missed events at the checkpoint and reports those that are new', async () => {
