@@ -18,8 +18,9 @@ export type NewEvents =
  * known if a stored one of its block has the same transaction and content: the one at its position, otherwise the n-th
  * such event is the n-th stored one.
  *
- * If a new event has the index of a stored one that the batch has under another index, the stored answer lacked a log.
- * The stored events of the block then get the indices of the batch.
+ * If a batch has all stored events of a block and a new one, an earlier response lacked a log. The stored events then
+ * get the indices of the batch, since indices of two nodes do not order the logs. Those of a batch that lacks a stored
+ * event are no better, so they replace others only if the new event has the index of a stored one.
  *
  * @param events - In chain order, of the same blocks as the stored ones.
  * @param stored - All stored events of the blocks of the batch.
@@ -47,7 +48,9 @@ export function findNewEvents(events: readonly ChainEvent[], stored: readonly Ch
     else moved.push({ from, to });
   }
   const taken = new Set(stored.map(formatPosition));
-  const blocks = new Set(added.flatMap((each) => (taken.has(formatPosition(each)) ? each.blockNumber : [])));
+  const incomplete = new Set([...byContent.values()].flat().map(({ blockNumber }) => blockNumber));
+  const isNumbered = (each: ChainEvent) => taken.has(formatPosition(each)) || !incomplete.has(each.blockNumber);
+  const blocks = new Set(added.filter(isNumbered).map(({ blockNumber }) => blockNumber));
   const renumbered = moved.filter(({ from }) => blocks.has(from.blockNumber));
   for (const { from } of renumbered) taken.delete(formatPosition(from));
   const found = [...added, ...renumbered.map(({ from, to }) => renumber(from, to))].sort(compareLogPositions);

@@ -23,7 +23,7 @@ describe('findNewEvents', () => {
     ['a stored event', [fill(1)], [fill(1)], []],
     ['a stored event under another index', [fill(8)], [fill(5)], []],
     ['one more of several equal events', [fill(1), fill(2)], [fill(2)], [1]],
-    ['one more of several equal events, all under other indices', [fill(1), fill(2)], [fill(5)], [2]],
+    ['one more of several equal events, all under other indices', [fill(1), fill(2)], [fill(5)], [1, 2]],
     ['an equal event of another transaction', [ofAnother(fill(2))], [fill(1)], [2]],
     ['an equal event of another transaction at its index', [ofAnother(fill(1))], [fill(1)], 'contradiction'],
     ['events whose indices are exchanged', [fill(1, '2'), fill(2)], [fill(1), fill(2, '2')], []],
@@ -32,6 +32,13 @@ describe('findNewEvents', () => {
     ['an event repeated at the index of another one', [fill(1), fill(2)], [fill(1), fill(2, '2')], 'contradiction'],
     ['two events at one index', [fill(1), fill(1, '2')], [], 'contradiction'],
     ['all stored events after one that was missing', [fill(0, '2'), fill(1)], [fill(0)], [0, 1]],
+    ['a missing event of a node that counts from 40', [fill(40, '2'), fill(41)], [fill(0)], [40, 41]],
+    [
+      'a missing event of such a node, but not all stored events',
+      [fill(40, '2'), fill(41)],
+      [fill(0), fill(1, '3')],
+      [40],
+    ],
     ['a missing event, but not all stored events', [fill(0, '2'), fill(1)], [fill(0), fill(1, '3')], 'contradiction'],
     ['an event with other prices', [{ ...fill(1), executedFee: null } as ChainEvent], [fill(1)], []],
   ])('%s', (_name, events, stored, expected) => {
