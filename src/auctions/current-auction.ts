@@ -57,11 +57,14 @@ export function createCurrentAuction(context: AuctionContext) {
 
   async function current(): Promise<AuctionSnapshot> {
     const [event, { indexedBlock }] = await Promise.all([store.events.last(), store.chain.progress()]);
-    const [head, key] = [indexedBlock?.hash, `${event} ${indexedBlock?.hash} ${changes}`];
+    const block = indexedBlock?.number ?? 0;
+    // Another process may have recorded a competition, which has no log entry.
+    const isShared = store.traits.writers === 'many';
+    const [pending] = isShared ? await store.auctions.competitions({ limit: 1, deadlineAbove: block }) : [];
+    const [head, key] = [indexedBlock?.hash, `${event} ${indexedBlock?.hash} ${pending?.auctionId} ${changes}`];
     if (latest?.key === key && isNew(latest)) return latest;
     const { chosen, prices, reasons, fees } = await choose();
     const times = { at: clock.now(), readAt: readMonotonic(clock) };
-    const block = indexedBlock?.number ?? 0;
     const stored = renderAuctionValues(prices, fees);
     // A change that does not concern the auction, such as an order without a signature, does not create another one.
     if (latest !== undefined && latest.head === head && latest.prices === stored && isEqual(latest.chosen, chosen)) {
@@ -204,7 +207,7 @@ interface Choice {
 
 /** An auction with the values that decide whether it is still current. */
 interface AuctionSnapshot {
-  /** The newest log entry, the newest indexed block and the number of other changes. */
+  /** The newest log entry, block and pending competition of other processes, and the number of other changes. */
   readonly key: string;
   /** Hash of the newest indexed block. */
   readonly head: Hex | undefined;

@@ -89,7 +89,11 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
 
   /** Creates a store, or opens one on a copy of a backup. */
   async function createStore(backup?: Backup): Promise<Pick<BookState, 'store' | 'path'>> {
-    if (folder === undefined) return { store: memoryStore(), path: undefined };
+    if (folder === undefined) {
+      const store = memoryStore();
+      const traits = { ...store.traits, writers: hasTwins ? ('many' as const) : ('single' as const) };
+      return { store: { ...store, traits }, path: undefined };
+    }
     const path = join(folder, `${++files}.sqlite`);
     if (backup !== undefined) await backupSqlite({ from: backup.path, to: path });
     return { store: sqliteStore({ path, synchronous: 'OFF', writeThread: false }), path };

@@ -18,7 +18,7 @@ import {
 } from '../../support/chain-events.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { manualClock } from '../../support/clock.ts';
-import { wonWith } from '../../support/competitions.ts';
+import { wonBy, wonWith } from '../../support/competitions.ts';
 import type { OrderChoice } from '../../support/orders.ts';
 import { account, COW, SEPOLIA, signOrder, WETH } from '../../support/orders.ts';
 import { debugReport } from '../../support/production-schemas.ts';
@@ -442,6 +442,22 @@ describe('orders that are left out of the auction', () => {
     expect(await listed()).toEqual([other.uid]);
     await applyBlock(10);
     expect((await listed()).sort()).toEqual([order.uid, other.uid].sort());
+  });
+
+  test('are part of a winning solution that another process has recorded', async () => {
+    const inner = memoryStore();
+    const store = { ...inner, traits: { ...inner.traits, writers: 'many' as const } };
+    await reopen({ store });
+    const shared = { ...store, open: async () => {}, close: async () => {} };
+    const other = createOrderBook({ chainId: SEPOLIA, clock, store: shared });
+    await other.start();
+    const order = await orderOf();
+    await applyBlock(5);
+    expect(await listed()).toEqual([order.uid]);
+    const won = wonBy([{ order, sold: 1000n, bought: 590n }], 77, { auctionStartBlock: 5, auctionDeadlineBlock: 10 });
+    expect(await other.auctions.record(won)).toEqual({ status: 'recorded' });
+    expect([await listed(), await reasonOf(order)]).toEqual([[], 'inFlight']);
+    await other.close();
   });
 
   test.each([
