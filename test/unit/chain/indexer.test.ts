@@ -493,40 +493,6 @@ describe('indexer backfill', () => {
     expect(await second.drive()).toBe(true);
     expect(Math.min(...ranges)).toBeGreaterThan(101);
   });
-
-  test('compares the ranges before a restart with another node', async () => {
-    chain.mine(...Array.from({ length: 12_000 }, (_, i) => (i === 10 ? [SETTLEMENT_HAPPENING] : [])));
-    const store = memoryStore();
-    const clock = manualClock();
-    let isDown = false;
-    const ranges: number[] = [];
-    const answer = (value: unknown) => (isDown ? Promise.reject(new Error('down')) : value) as never;
-    const two = chain.node('b', (_, value) => answer(value));
-    const one: ChainSource = {
-      ...chain.node('a', (question, value) => answer(question === 'logs' ? [] : value)),
-      async logs({ of }) {
-        if ('from' in of) ranges.push(of.from);
-        // The process ends while it catches up.
-        isDown ||= ranges.length === 5;
-        return answer([]);
-      },
-    };
-    const first = await follow([one, two], { maxBlockRange: 2_000 }, { store, clock });
-    await first.drive(1);
-    await first.book.close();
-    expect(first.observed.filter(({ type }) => type === 'progress')).toHaveLength(5);
-    ranges.length = 0;
-    isDown = false;
-    const second = await follow([one, two], { maxBlockRange: 2_000 }, { store, clock });
-    expect(await second.drive()).toBe(true);
-    for (let i = 0; i < 20; i++) {
-      clock.advance(1000);
-      await turn();
-    }
-    expect(second.observed).toContainEqual({ type: 'missed', events: 1, block: 2100 });
-    // The first node does not read its old ranges again.
-    expect(Math.min(...ranges)).toBeGreaterThan(2100);
-  });
 });
 
 test('indexer runs in one of several processes on one store, and another takes over', async () => {
