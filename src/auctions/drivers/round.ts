@@ -57,7 +57,7 @@ async function solveWith(
   driver: SolverDriver,
   { request, onSolved }: Awaited<ReturnType<RoundContext['requests']['render']>>[number],
   orders: ReadonlyMap<Hex, AuctionOrder>,
-  { clock, settings, signal: stopped }: RoundContext,
+  { clock, settings, wrappedNative, signal: stopped }: RoundContext,
   problems: DriverProblem[],
 ): Promise<readonly DriverSolution[]> {
   const report = (reason: string) => problems.push({ driver: driver.name, step: 'solve', reason });
@@ -67,7 +67,8 @@ async function solveWith(
     onSolved();
     const { name, submissionAddress } = driver;
     const { maxSolutions, maxPriceSpread } = settings;
-    const parsed = parseSolutions(response, { driver: name, submissionAddress, orders, maxSolutions, maxPriceSpread });
+    const rules = { maxSolutions, maxPriceSpread, wrappedNative };
+    const parsed = parseSolutions(response, { driver: name, submissionAddress, orders, ...rules });
     for (const problem of parsed.problems) report(problem);
     return parsed.solutions;
   } catch (error) {

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { OrderBookError } from '../../errors.ts';
+import { NATIVE_MARKER } from '../../protocol/chains.ts';
 import type { Address, Hex } from '../../protocol/hex.ts';
 import { computeProtocolFees } from '../../protocol/protocol-fees.ts';
 import { hexSchema, parseShape } from '../../protocol/shape.ts';
@@ -31,6 +32,7 @@ export interface ParseContext {
   readonly maxSolutions: number;
   /** Maximum difference of the prices of orders of one direction, in parts per million. */
   readonly maxPriceSpread: number;
+  readonly wrappedNative: Address | undefined;
 }
 
 /** Maximum number of orders of one solution. */
@@ -143,25 +145,26 @@ interface ExecutedPrice {
 const MILLION = 1_000_000n;
 
 /**
- * Finds an order whose price before protocol fees is worse than that of another order of its direction. Network fees
- * may differ, so a spread is allowed.
+ * Finds an order whose price before protocol fees is worse than that of another order of its direction. Wrapped and
+ * native currency are one token. Network fees may differ, so a spread is allowed.
  */
 function findUnequalPrice(
   executed: readonly ExecutedOrder[],
-  { orders, maxPriceSpread }: ParseContext,
+  { orders, maxPriceSpread, wrappedNative }: ParseContext,
 ): Hex | undefined {
+  const name = (token: Address) => (token === wrappedNative ? NATIVE_MARKER : token);
   const best = new Map<string, ExecutedPrice>();
   const prices = executed.flatMap((each) => {
     const listed = orders.get(each.uid);
-    return listed === undefined ? [] : { ...each, price: getPrice(each, listed) };
+    const pair = `${name(each.sellToken)} ${name(each.buyToken)}`;
+    return listed === undefined ? [] : { uid: each.uid, pair, price: getPrice(each, listed) };
   });
-  for (const { sellToken, buyToken, price } of prices) {
-    const pair = `${sellToken} ${buyToken}`;
+  for (const { pair, price } of prices) {
     const other = best.get(pair);
     if (other === undefined || isAbove(price.low, other.low, 0)) best.set(pair, price);
   }
-  return prices.find(({ sellToken, buyToken, price }) => {
-    const other = best.get(`${sellToken} ${buyToken}`);
+  return prices.find(({ pair, price }) => {
+    const other = best.get(pair);
     return other !== undefined && isAbove(other.low, price.high, maxPriceSpread);
   })?.uid;
 }

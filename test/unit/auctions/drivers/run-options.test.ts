@@ -1,8 +1,9 @@
-import type { SolverDriver } from 'intentbook';
+import type { Address, AuctionOrder, Hex, SolverDriver } from 'intentbook';
 import { httpDriver } from 'intentbook/drivers';
 import { describe, expect, it } from 'vitest';
 import { parseRunOptions } from '../../../../src/auctions/drivers/run-options.ts';
 import { parseSolutions } from '../../../../src/auctions/drivers/solutions.ts';
+import { NATIVE_MARKER } from '../../../../src/protocol/chains.ts';
 
 const driver: SolverDriver = { name: 'a', solve: async () => ({ solutions: [] }), settle: async () => {} };
 const options = { drivers: [driver] };
@@ -57,11 +58,37 @@ describe('solutions of a driver', () => {
       orders: new Map(),
       maxSolutions: 1,
       maxPriceSpread: 0,
+      wrappedNative: undefined,
     } as const;
     for (const submissionAddress of [account, account.toLowerCase()]) {
       const response = { solutions: [{ solutionId: 0, submissionAddress, orders }] };
       const { solutions, problems } = parseSolutions(response, context);
       expect([solutions.map(({ solver }) => solver), problems]).toEqual([[account.toLowerCase()], []]);
     }
+  });
+
+  it('must buy wrapped and native currency at one price', () => {
+    const wrappedNative: Address = `0x${'bb'.repeat(20)}`;
+    const [sellToken, solver]: [Address, Address] = [`0x${'aa'.repeat(20)}`, `0x${'55'.repeat(20)}`];
+    const [first, second]: [Hex, Hex] = [`0x${'11'.repeat(56)}`, `0x${'22'.repeat(56)}`];
+    const terms = { kind: 'sell', sellToken, sellAmount: '1000', buyAmount: '1', executed: '0', protocolFees: [] };
+    // The members that are compared.
+    const orderOf = (uid: Hex, buyToken: Address) => ({ ...terms, uid, buyToken }) as unknown as AuctionOrder;
+    const orders = new Map([
+      [first, orderOf(first, wrappedNative)],
+      [second, orderOf(second, NATIVE_MARKER)],
+    ]);
+    const execution = { side: 'sell', sellToken, limitSell: '1000', limitBuy: '1', executedSell: '1000' };
+    const parse = (executedBuy: string) => {
+      const executed = {
+        [first]: { ...execution, buyToken: wrappedNative, executedBuy: '1200' },
+        [second]: { ...execution, buyToken: NATIVE_MARKER, executedBuy },
+      };
+      const response = { solutions: [{ solutionId: 1, submissionAddress: solver, orders: executed }] };
+      const limits = { maxSolutions: 1, maxPriceSpread: 10_000 };
+      return parseSolutions(response, { driver: 'a', submissionAddress: solver, orders, wrappedNative, ...limits });
+    };
+    expect(parse('1195').problems).toEqual([]);
+    expect(parse('1000').problems).toEqual([expect.stringContaining('another price than orders of the same')]);
   });
 });
