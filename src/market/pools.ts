@@ -135,12 +135,15 @@ function parsePool(pool: unknown): PoolYield | undefined {
     volume,
   } = Object(pool) as { [K in keyof PoolYield]?: unknown };
   const address = parseHex(text, 20);
-  const isAmount = (value: unknown): value is number => isFiniteNumber(value) && value >= 0;
-  if (address === undefined || typeof project !== 'string' || !isFiniteNumber(apr)) return undefined;
+  const isAmount = (value: unknown): value is number => isNumber(value) && value >= 0;
+  if (address === undefined || typeof project !== 'string' || !isNumber(apr)) return undefined;
   if (!isAmount(fee) || !isAmount(tvl) || !isAmount(volume)) return undefined;
   const [first, second] = Array.isArray(tokens) ? tokens.map((token) => parseHex(token, 20)) : [];
   const pair = first === undefined || second === undefined ? {} : { tokens: [first, second] as const };
   return { address, ...pair, project, apr, fee, tvl, volume };
 }
 
-const isFiniteNumber = (value: unknown): value is number => Number.isFinite(value);
+/** Largest number of a pool, in dollars or percent. A larger one is a fault of the source, and would distort means. */
+const MAX_NUMBER = 1e15;
+
+const isNumber = (value: unknown): value is number => Number.isFinite(value) && Math.abs(Number(value)) <= MAX_NUMBER;

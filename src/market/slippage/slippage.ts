@@ -102,7 +102,7 @@ export function createSlippage({
   const cache = createSourceCache<UsdPriceQuery, readonly PricePoint[]>({
     sources: [...histories, ownHistory].map((source: PriceHistorySource) => ({
       name: source.name,
-      read: async (query, call) => requireHistory(await source.priceHistory(query, call), clock.now()),
+      read: async (query, call) => selectHistory(await source.priceHistory(query, call), clock.now(), onFailure),
       onFailure: ({ chainId, token }, cause) =>
         onFailure(new UsdPriceError(`${source.name} failed for ${token} on chain ${chainId}`, { cause })),
     })),
@@ -180,14 +180,29 @@ function getSmallestBps({ kind, sellAmount, buyAmount }: SlippageOrder): number 
   return Number((BigInt(MAX_BPS) + amount - 1n) / amount);
 }
 
-/** Checks a history of a source, and sorts it. Times in seconds are old, and would multiply the volatility by 32. */
-function requireHistory(points: readonly PricePoint[] | undefined, now: number): readonly PricePoint[] | undefined {
+/**
+ * Returns the valid prices of a history, oldest first. The others are reported: one of them would hide all.
+ *
+ * @throws TypeError if the history is not a list, has malformed prices only, or none of the last day. Times in seconds
+ * are old, and would multiply the volatility by 32.
+ */
+function selectHistory(
+  points: readonly PricePoint[] | undefined,
+  now: number,
+  report: (failure: unknown) => void,
+): readonly PricePoint[] | undefined {
   if (points === undefined || points.length === 0) return undefined;
-  const isValid = ({ at, price }: PricePoint) => Number.isFinite(at) && Number.isFinite(price) && price > 0;
-  if (!Array.isArray(points) || !points.every(isValid)) {
-    throw new TypeError('the history must be a list of times and positive prices');
-  }
-  const sorted = [...points].sort((a, b) => a.at - b.at);
-  if ((sorted.at(-1)?.at ?? 0) >= now - MAX_AGE) return sorted;
-  throw new TypeError('the newest price of the history must be of the last day, in milliseconds since 1970');
+  const valid = Array.isArray(points) ? points.filter(isPricePoint).sort((a, b) => a.at - b.at) : [];
+  const newest = valid.at(-1);
+  if (newest === undefined) throw new TypeError('the history must be a list of times and positive prices');
+  if (newest.at < now - MAX_AGE)
+    throw new TypeError('the newest price of the history must be of the last day, in milliseconds since 1970');
+  const malformed = points.length - valid.length;
+  if (malformed > 0) report(new TypeError(`${malformed} points of the history have no time or no positive price`));
+  return valid;
+}
+
+function isPricePoint(value: unknown): value is PricePoint {
+  const { at, price } = Object(value) as { readonly [K in keyof PricePoint]?: unknown };
+  return Number.isFinite(at) && Number.isFinite(price) && Number(price) > 0;
 }

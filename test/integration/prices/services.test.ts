@@ -1,4 +1,4 @@
-import type { PriceHistorySource, UsdPriceSource } from 'intentbook';
+import type { PriceHistorySource, PricePoint, UsdPriceSource } from 'intentbook';
 import { coinGecko, coinGeckoHistory, fixedUsdPrices, nativePriceSource } from 'intentbook/prices';
 import { orderBookQuotes } from 'intentbook/upstream';
 import { describe, expect, test } from 'vitest';
@@ -213,4 +213,18 @@ describe('price histories of services', () => {
     });
     expect(await readTolerance(create)).toEqual(expected);
   });
+
+  test.each([{ price: null }, { price: '2.01' }, { price: -1 }, { timestamp: null }])(
+    'are read from DefiLlama beside the malformed point %j, which is reported',
+    async (malformed) => {
+      const create = (end: number, list: readonly number[]): PriceHistorySource => ({
+        name: 'DefiLlama',
+        priceHistory: () =>
+          [...chart(end, list), { ...chart(end, [2])[0], ...malformed }].map(
+            ({ timestamp, price }) => ({ at: timestamp && timestamp * 1000, price }) as PricePoint, // or malformed
+          ),
+      });
+      expect(await readTolerance(create)).toEqual({ ...known, hasFailed: true });
+    },
+  );
 });

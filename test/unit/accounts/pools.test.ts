@@ -86,6 +86,8 @@ describe('POST /{chain_id}/yield/pools', () => {
     ['an address with a prefix', { address: ` ${address(1)}` }],
     ['a project that is not text', { project: 5 }],
     ['a yield that is not finite', { apr: Number.NEGATIVE_INFINITY }],
+    ['a yield that no pool has, whose mean would not be finite', { apr: 1e303 }],
+    ['a value above all money', { tvl: 1e18 }],
     ['a negative fee', { fee: -1 }],
     ['a negative value', { tvl: -0.1 }],
     ['a volume that is not finite', { volume: Number.POSITIVE_INFINITY }],
