@@ -260,10 +260,12 @@ export function memoryAccountStore(): AccountStore {
       create,
       confirm,
       list: listByAccount,
-      remove({ id, account, nonce }) {
+      remove({ id, account, nonce, isUnsent }) {
         if (nonce !== undefined && nonces.has(toKey(nonce))) return 'used';
         if (nonce !== undefined) nonces.set(toKey(nonce), nonce);
-        if (subscriptions.get(id)?.account !== account) return 'missing';
+        const subscription = subscriptions.get(id);
+        if (subscription?.account !== account) return 'missing';
+        if (isUnsent === true) invitations.withdraw(subscription);
         removeSubscription(id);
         return 'removed';
       },

@@ -36,6 +36,14 @@ export function createMemoryInvitations(subscriptions: ReadonlyMap<string, Subsc
     add({ channel, target, account }: Subscription, { client, domain }: InvitationLimits, sentAt: number): void {
       invitations.push({ channel, target, account, client, domain, sentAt });
     },
+    /** Lets an invitation that was not sent count for its account and client only. */
+    withdraw({ channel, target, account, createdAt }: Subscription): void {
+      invitations = invitations.map((each) =>
+        each.channel === channel && each.target === target && each.account === account && each.sentAt === createdAt
+          ? { ...each, channel: '' }
+          : each,
+      );
+    },
     forget(account: string): void {
       invitations = invitations.filter((each) => each.account !== account);
     },

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { AccountError } from '../account-tools/account-error.ts';
 import type { AccountTools } from '../account-tools/account-tools.ts';
-import { withDeadline } from '../concurrency/deadline.ts';
+import { DeadlineError, withDeadline } from '../concurrency/deadline.ts';
 import { keccak256Text } from '../crypto/keccak.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Channel } from '../ports/channel.ts';
@@ -204,7 +204,8 @@ export function createSubscriptions(context: SubscriptionContext): SubscriptionA
         if (confirmed === undefined) throw NOT_FOUND; // removed by the account
         return show(confirmed);
       } catch (rejected) {
-        await store.subscriptions.remove({ id: subscription.id, account });
+        const isUnsent = !((rejected as Error).cause instanceof DeadlineError); // else it may arrive
+        await store.subscriptions.remove({ id: subscription.id, account, isUnsent });
         throw rejected;
       }
     },
@@ -350,7 +351,7 @@ function createConfirmations(context: Pick<SubscriptionContext, 'clock' | 'rando
       );
     } catch (failure) {
       context.onFailure(failure);
-      throw new AccountError(503, 'The confirmation could not be sent', 30);
+      throw Object.assign(new AccountError(503, 'The confirmation could not be sent', 30), { cause: failure });
     }
   }
 

@@ -84,7 +84,7 @@ export interface SubscriptionStore {
   /**
    * Stores a subscription and marks its nonce as used, in one step. Pending subscriptions with an expired confirmation
    * are deleted before anything is counted. A nonce is used until `pruneNonces` deletes it: the clock of this process
-   * may be ahead. An invitation stays counted when its subscription is removed.
+   * may be ahead. An invitation stays counted when its subscription is removed, unless it was not sent.
    *
    * An account has one active subscription for each channel and target. If it exists, its types are replaced and no
    * other one is stored. A suspended one is removed with its deliveries, and the new one is stored. An empty target is
@@ -113,10 +113,14 @@ export interface SubscriptionStore {
   /**
    * Removes a subscription with its deliveries and marks the nonce, if given, as used, in one step. Returns `missing`
    * for a subscription of another account; the nonce is used in that case too.
+   *
+   * With `isUnsent`, its invitation of the time `createdAt` was not sent. It then counts for its account and client
+   * only, and not for the target, the domain and the channel.
    */
   remove(request: {
     readonly id: string;
     readonly account: Address;
     readonly nonce?: UsedNonce;
+    readonly isUnsent?: boolean;
   }): Promise<'removed' | 'missing' | 'used'>;
 }

@@ -57,6 +57,10 @@ function prepareStatements({ prepare, schema: s }: PostgresSession) {
     insertInvitation: prepare(
       `INSERT INTO ${s}.invitations (channel, target, account, client, domain, sent) VALUES ($1, $2, $3, $4, $5, $6)`,
     ),
+    withdrawInvitation: prepare(
+      `UPDATE ${s}.invitations SET channel = '' WHERE (channel, target, account, sent) = ` +
+        `(SELECT channel, target, account, created FROM ${s}.subscriptions WHERE id = $1 AND account = $2)`,
+    ),
     confirm: prepare<PgSubscriptionRow>(
       `UPDATE ${s}.subscriptions w SET active = true, target = coalesce($3, target), ` +
         `token_expires = NULL WHERE token_hash = $1 AND token_expires >= $2 AND coalesce($3, target) <> '' RETURNING ${subscriptionColumns}`,
@@ -165,7 +169,7 @@ export function createSubscriptionTable(session: PostgresSession, acquireLock: A
     list: (account) =>
       read('list subscriptions', async (run) => (await run(sql.list, toBytes(account))).map(readSubscription)),
 
-    remove: ({ id, account, nonce }) =>
+    remove: ({ id, account, nonce, isUnsent }) =>
       write('remove a subscription', async (run) => {
         // The lock of the log prevents new deliveries for a subscription that is being removed.
         await acquireLock(run, 'log');
@@ -174,6 +178,7 @@ export function createSubscriptionTable(session: PostgresSession, acquireLock: A
           if (await isUsed(run, nonce)) return 'used';
           await markUsed(run, nonce);
         }
+        if (isUnsent === true) await run(sql.withdrawInvitation, id, toBytes(account));
         return (await run(sql.remove, id, toBytes(account))).length > 0 ? 'removed' : 'missing';
       }),
   };

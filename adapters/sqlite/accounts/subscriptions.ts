@@ -135,12 +135,13 @@ export function createSubscriptionTable(session: SqliteSession) {
       // As selected.
       read('read subscriptions', () => (select.all(toBytes(account)) as SubscriptionRow[]).map(readSubscription)),
 
-    remove: ({ id, account, nonce }: Parameters<SubscriptionStore['remove']>[0]) =>
+    remove: ({ id, account, nonce, isUnsent }: Parameters<SubscriptionStore['remove']>[0]) =>
       write('remove a subscription', (): 'removed' | 'missing' | 'used' => {
         if (nonce !== undefined && nonces.isUsed(nonce)) return 'used';
         if (nonce !== undefined) nonces.markUsed(nonce);
         const n = find.get(id, toBytes(account));
         if (n === undefined) return 'missing';
+        if (isUnsent === true) invitations.withdraw(n);
         removeByNumber(n);
         return 'removed';
       }),
@@ -173,6 +174,10 @@ function createInvitations({ prefix: p, prepare }: SqliteSession) {
   const insertInvitation = prepare(
     `INSERT INTO ${p}invitations (channel, target, account, client, domain, sent_at) VALUES (?, ?, ?, ?, ?, ?)`,
   );
+  const withdrawInvitation = prepare(
+    `UPDATE ${p}invitations SET channel = '' WHERE (channel, target, account, sent_at) = ` +
+      `(SELECT channel, target, account, created_at FROM ${p}subscriptions WHERE n = ?)`,
+  );
   return {
     /** Returns the limit that forbids an invitation, if any. */
     check(
@@ -188,6 +193,10 @@ function createInvitations({ prefix: p, prepare }: SqliteSession) {
       if (Number(countByClient.get(client ?? null)) >= perClient) return 'client';
       if (ofDomain >= perDomain) return 'domain';
       return ofChannel >= perChannel ? 'channel' : undefined;
+    },
+    /** Lets the invitation of a subscription, which was not sent, count for its account and client only. */
+    withdraw(n: unknown): void {
+      withdrawInvitation.run(n);
     },
     add({ channel, target, account }: Subscription, { client, domain }: InvitationLimits, now: number): void {
       insertInvitation.run(channel, target, toBytes(account), client ?? null, domain ?? null, now);

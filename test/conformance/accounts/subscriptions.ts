@@ -201,6 +201,33 @@ export const SUBSCRIPTIONS: readonly AccountRule[] = [
     },
   },
   {
+    name: 'counts an invitation that was not sent for its account and client only',
+    async run({ store }) {
+      const limits = { since: AT, perTarget: 1, perChannel: 1, perAccount: 3, perClient: 3, perDomain: 1 };
+      const invite = async (n: number, client: string, account = ALICE, channel = 'mail') => {
+        const confirmation = { tokenHash: word(n), expiresAt: AT + 10 };
+        const invitation = { ...limits, client, domain: 'a.example' };
+        const made = { state: 'pending', account, channel, target: 'x@a.example', createdAt: AT } as const;
+        const outcome = await store.subscriptions.create(request(n, made, { confirmation, invitation }));
+        return outcome.status === 'limited' ? outcome.by : outcome.status;
+      };
+      const remove = (n: number, isUnsent: boolean, account = ALICE) =>
+        store.subscriptions.remove({ id: `subscription-${n}`, account, isUnsent });
+      for (const n of [1, 2]) {
+        assert.equal(await invite(n, 'a'), 'created');
+        assert.equal(await remove(n, true, BOB), 'missing');
+        assert.equal(await remove(n, true), 'removed');
+      }
+      assert.equal(await invite(3, 'b', BOB), 'created');
+      await remove(3, false, BOB);
+      assert.equal(await invite(4, 'b'), 'target');
+      assert.equal(await invite(5, 'c', ALICE, 'other'), 'created');
+      assert.equal(await invite(6, 'c', ALICE, 'another'), 'account');
+      assert.equal(await invite(7, 'a', BOB, 'another'), 'created');
+      assert.equal(await invite(8, 'a', `0x${'08'.repeat(20)}`, 'third'), 'client');
+    },
+  },
+  {
     name: 'limits the invitations of an account, by a client and to a domain',
     async run({ store }) {
       const limits = { since: AT, perTarget: 9, perChannel: 9, perAccount: 2, perClient: 2, perDomain: 2 };

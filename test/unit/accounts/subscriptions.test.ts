@@ -386,6 +386,29 @@ describe('subscription with an invitation', () => {
     expect([failures, await store.subscriptions.list(ALICE)]).toEqual([[cause], []]);
   });
 
+  test('is not limited for its target by those that could not be sent', async () => {
+    let isOffline = true;
+    const invite = async () => {
+      if (isOffline) throw new Error('the mail server is offline');
+      return undefined;
+    };
+    const { create } = await fixture({ channels: mail(invite), maxInvitations: 2 });
+    for (let i = 0; i < 4; i++)
+      expect(await getFailure(create(ALICE, invited()))).toEqual(error(503, 'The confirmation could not be sent', 30));
+    isOffline = false;
+    expect(await create(ALICE, invited())).toMatchObject({ state: 'pending' });
+  });
+
+  test('counts for its target if sending it has taken too long', async () => {
+    const { create, clock } = await fixture({ channels: mail(() => new Promise(() => {})), maxInvitations: 1 });
+    const failure = getFailure(create(ALICE, invited()));
+    for (let i = 0; i < 20; i++) await Promise.resolve();
+    clock.advance(3000);
+    await failure;
+    const message = 'Too many invitations were sent to this domain today';
+    expect(await getFailure(create(ALICE, invited()))).toEqual(error(429, message, 3600));
+  });
+
   test('has three times the deadline of a challenge', async () => {
     const { create, clock, failures } = await fixture({ channels: mail(() => new Promise(() => {})) });
     const failure = getFailure(create(ALICE, invited()));
