@@ -36,7 +36,10 @@ const MAX_PER_HOST = 4;
 /** Milliseconds of failures after which a subscription is suspended. */
 const SUSPENSION = 86_400_000;
 
-/** Milliseconds until a delivery that was released, because its host is busy, can be claimed again. */
+/**
+ * Milliseconds until a delivery that was released, because its host is busy, can be claimed again. The delay grows with
+ * each lane of deliveries that are released before an attempt to the host ends.
+ */
 const RELEASE_DELAY = 1_000;
 
 /**
@@ -71,6 +74,8 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
   const { store, channels, clock, timeout, onFailure } = context;
   const inProgress = new Map<Promise<void>, ClaimedDelivery>();
   const load = createLoad(channels, inProgress);
+  /** Numbers of deliveries that were released since an attempt to their host has ended. */
+  const waiting = new Map<string, number>();
   const { attempt, cancelAll } = createAttempts(context);
   /** Whether the time for attempts in progress is over, after the dispatcher was stopped. */
   let isOverdue = false;
@@ -78,8 +83,8 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
   const claimDuration = 2 * timeout;
   const maxDelay = Math.max(context.maxRetryDelay, claimDuration, RELEASE_DELAY);
 
-  async function release({ seq, claim }: ClaimedDelivery): Promise<void> {
-    const at = clock.now() + RELEASE_DELAY;
+  async function release({ seq, claim }: ClaimedDelivery, delay = RELEASE_DELAY): Promise<void> {
+    const at = clock.now() + Math.min(delay, maxDelay);
     await store.deliveries.recordResult({ seq, claim, outcome: { status: 'released', at } }).catch(onFailure);
   }
 
@@ -115,12 +120,21 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
       const { claimed, next } = await store.deliveries.claim(request);
       for (const delivery of claimed) {
         const isOver = load.countOfAccount(delivery.subscription.account) >= MAX_PER_ACCOUNT;
-        if (isOver || isOverdue || load.isHostBusy(delivery)) {
+        if (isOver || isOverdue) {
           await release(delivery);
+          continue;
+        }
+        const host = load.getHost(delivery.subscription);
+        if (host !== undefined && load.isHostBusy(host)) {
+          const count = waiting.get(host) ?? 0;
+          waiting.set(host, count + 1);
+          await release(delivery, RELEASE_DELAY * (1 + Math.floor(count / MAX_PER_LANE)));
+          worker.wake(); // deliveries to other hosts may be due after those of this claim
           continue;
         }
         const task = thenAlways(deliver(delivery), () => {
           inProgress.delete(task);
+          if (host !== undefined) waiting.delete(host);
           worker.wake();
         });
         inProgress.set(task, delivery);
@@ -211,25 +225,20 @@ function createLoad(channels: DispatcherContext['channels'], inProgress: Readonl
     );
   }
 
-  /** Returns the host of a subscription. `undefined` if the channel fails: the attempt then fails as well. */
+  /** Returns the channel and host of a target. `undefined` if the channel fails: the attempt then fails as well. */
   function getHost({ channel, target }: ClaimedDelivery['subscription']): string | undefined {
     try {
-      return channels.get(channel)?.getHost?.(target);
+      const host = channels.get(channel)?.getHost?.(target);
+      return host === undefined ? undefined : `${channel} ${host}`;
     } catch {
       return undefined;
     }
   }
 
-  /** Returns whether the host of a delivery has its maximum number of attempts in progress. */
-  function isHostBusy({ subscription }: ClaimedDelivery): boolean {
-    const host = getHost(subscription);
-    if (host === undefined) return false;
-    const isSame = (each: ClaimedDelivery['subscription']) =>
-      each.channel === subscription.channel && getHost(each) === host;
-    return count((each) => isSame(each.subscription)) >= MAX_PER_HOST;
-  }
+  /** Returns whether a host has its maximum number of attempts in progress. */
+  const isHostBusy = (host: string) => count((each) => getHost(each.subscription) === host) >= MAX_PER_HOST;
 
-  return { countOfAccount, getBusyAccounts, getLanes, isHostBusy };
+  return { countOfAccount, getBusyAccounts, getLanes, getHost, isHostBusy };
 }
 
 function toFailedOutcome(

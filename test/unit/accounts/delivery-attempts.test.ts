@@ -313,6 +313,23 @@ describe('limits of delivery attempts', () => {
     expect(without.settled).toEqual([]);
   });
 
+  test('release deliveries to a busy host for longer, the more of them wait for the end of an attempt', async () => {
+    const ends: (() => void)[] = [];
+    const deliver = () => new Promise<DeliveryResult>((resolve) => ends.push(() => resolve({ status: 'delivered' })));
+    const { dispatcher, claims, settled } = fixture({ channel: { getHost: () => 'host', deliver } });
+    const range = (from: number, count: number) => Array.from({ length: count }, (_, i) => claimed(from + i));
+    const getDelays = () =>
+      (settled.splice(0) as { outcome: { at?: number } }[]).map(({ outcome: { at = NOW } }) => at - NOW);
+    claims.push(range(1, 16), range(17, 7));
+    dispatcher.start();
+    await settleAll();
+    expect(getDelays()).toEqual([...Array.from({ length: 16 }, () => 1000), 2000, 2000, 2000]);
+    claims.push(range(30, 2));
+    ends[0]?.();
+    await settleAll();
+    expect(getDelays()).toEqual([0, 1000]);
+  });
+
   test('exclude a lane with 16 attempts', async () => {
     const { dispatcher, claims, requests } = fixture({ results: Array.from({ length: 17 }, () => never) });
     const range = (from: number, count: number) => Array.from({ length: count }, (_, i) => claimed(from + i));

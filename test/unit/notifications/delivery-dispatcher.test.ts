@@ -141,12 +141,13 @@ describe('delivery dispatcher', () => {
     await subscribe(addressOf(99), 'fast.example/');
     dispatcher.start();
     await notify(...accounts, addressOf(99));
-    for (let n = 0; n < 5; n++) {
+    // It is due after the others.
+    expect(delivered).toEqual(['fast.example/']);
+    for (let n = 0; n < 4; n++) {
       expect(running).toHaveLength(4);
       clock.advance(1000);
       await settled();
     }
-    expect(delivered).toEqual(['fast.example/']);
   });
 
   test('shortens the timeout of a host that is new or was slow', async () => {
