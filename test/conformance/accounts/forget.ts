@@ -63,6 +63,38 @@ export const FORGET: readonly AccountRule[] = [
     },
   },
   {
+    name: 'leaves nothing beside concurrent subscriptions, notifications and deliveries of several writers',
+    async run({ store, writers }) {
+      const append = async (writer: AccountStore, n: number) => {
+        const after = await writer.notifications.cursor('feed');
+        const changes = notify(notification(n), notification(100 + n, { account: BOB }));
+        await writer.notifications.append({ feed: 'feed', after, through: (after ?? 0) + 1, changes });
+      };
+      const deliver = async (writer: AccountStore, n: number) => {
+        const { claimed } = await writer.deliveries.claim({ now: AT + n, until: AT + n + 1, limit: 4 });
+        const outcomes = [{ status: 'delivered' }, { status: 'dead', error: 'e' }, { status: 'suspended', error: 'e' }];
+        for (const { seq, claim } of claimed)
+          await writer.deliveries.recordResult({ seq, claim, outcome: outcomes[n % 3] as { status: 'delivered' } });
+      };
+      const work = async (writer: AccountStore, n: number) => {
+        await subscribe(writer, subscription(n), subscription(100 + n, { account: BOB }));
+        await append(writer, n);
+        await Promise.all([
+          deliver(writer, n),
+          n % 3 === 0 && store.forget(ALICE),
+          writer.deliveries.replay({ now: AT }),
+        ]);
+      };
+      await Promise.all(range(12).map((n) => work(writers[n % writers.length] ?? store, n)));
+      await store.forget(ALICE);
+      assert.deepEqual([await store.subscriptions.list(ALICE), await idsOf(store, ALICE)], [[], []]);
+      assert.equal((await store.subscriptions.list(BOB)).length, 12);
+      assert.ok(!JSON.stringify(await store.notifications.after(0, ALL)).includes(ALICE));
+      await store.forget(BOB);
+      assert.deepEqual(await store.deliveries.count(), { pending: 0, dead: 0, suspended: 0 });
+    },
+  },
+  {
     name: 'lets retention delete the entries of forgotten accounts',
     async run({ store }) {
       await step(store, notify(...range(3).map((n) => notification(n + 1, n === 1 ? { account: BOB } : {}))));
