@@ -20,6 +20,7 @@ import { createAuctionSubscriber } from './clients/auction-subscriber.ts';
 import { createClients } from './clients/clients.ts';
 import { createHttpClient } from './clients/http-client.ts';
 import { createSubscriber } from './clients/subscribers.ts';
+import { simulateReceivers } from './fairness/receivers.ts';
 import { simulateFairness } from './fairness/world.ts';
 import { createMachine } from './machine/machine.ts';
 import { START } from './machine/process.ts';
@@ -44,8 +45,8 @@ export interface SimulateOptions {
   /** Decides everything that happens. Equal seeds give equal traces. */
   readonly seed: number | string;
   /**
-   * The storage, or one of the other simulations of docs/internals/simulation.md: `auctions`, `accounts`, `upstream` or
-   * `fairness`. Default: `memory`.
+   * The storage, or one of the other simulations of docs/internals/simulation.md: `auctions`, `accounts`, `upstream`,
+   * `fairness` or `receivers`. Default: `memory`.
    */
   readonly store?: SimulationName;
   /** How much happens. */
@@ -65,6 +66,7 @@ const WORLDS = {
   accounts: simulateAccounts,
   upstream: simulateUpstream,
   fairness: simulateFairness,
+  receivers: simulateReceivers,
 };
 
 /** A broken invariant. */

@@ -22,6 +22,7 @@ const SEEDS = {
   accounts: 5,
   upstream: 5,
   fairness: 1,
+  receivers: 1,
 } as const;
 
 async function simulate(flags: readonly string[], node = process.execPath): Promise<string> {

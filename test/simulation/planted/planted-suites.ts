@@ -22,32 +22,16 @@ const DISPATCHER = 'src/notifications/delivery-dispatcher.ts';
 const DISPATCHER_SUITE = 'test/unit/notifications/delivery-dispatcher.test.ts';
 const ATTEMPTS_SUITE = 'test/unit/accounts/delivery-attempts.test.ts';
 const CLAIMS_SUITE = 'test/integration/stores/delivery-claims.test.ts';
-const SUBSCRIPTIONS = 'src/notifications/subscriptions.ts';
-const SUBSCRIPTIONS_SUITE = 'test/unit/accounts/subscriptions.test.ts';
 const INVITATIONS_SUITE = 'test/unit/accounts/invitations.test.ts';
 
 /** Faults by which an account, a client or a service that fails takes the share of others. */
 const FAIRNESS_FAULTS: readonly SuiteFault[] = [
-  {
-    name: 'a claim reads all deliveries that are due',
-    file: 'src/store-kit/select-deliveries.ts',
-    find: 'CLAIM_WINDOW = 256',
-    replace: 'CLAIM_WINDOW = 1_000_000',
-    suite: CLAIMS_SUITE,
-  },
   {
     name: 'the lanes of a claim are found among all subscriptions',
     file: 'adapters/sqlite/accounts/deliveries.ts',
     find: 'AND channel = l.channel ',
     replace: 'AND channel || 0 = l.channel || 0 ',
     suite: CLAIMS_SUITE,
-  },
-  {
-    name: 'targets that fail use the slots of those that work',
-    file: DISPATCHER,
-    find: 'each.subscription.channel === channel && each.isReliable === isReliable',
-    replace: 'each.subscription.channel === channel',
-    suite: ATTEMPTS_SUITE,
   },
   {
     name: 'the first attempt to a new host has the whole timeout',
@@ -57,20 +41,6 @@ const FAIRNESS_FAULTS: readonly SuiteFault[] = [
     suite: DISPATCHER_SUITE,
   },
   {
-    name: 'a host has any number of attempts',
-    file: DISPATCHER,
-    find: 'count((each) => isSame(each.subscription)) >= MAX_PER_HOST',
-    replace: 'count((each) => isSame(each.subscription)) >= 1_000',
-    suite: DISPATCHER_SUITE,
-  },
-  {
-    name: 'an address has any number of attempts',
-    file: DISPATCHER,
-    find: 'isOver || count >= MAX_PER_HOST',
-    replace: 'isOver || count >= 1_000',
-    suite: ATTEMPTS_SUITE,
-  },
-  {
     name: 'a subscription that fails is never suspended',
     file: DISPATCHER,
     find: 'clock.now() - failingSince >= SUSPENSION',
@@ -78,60 +48,11 @@ const FAIRNESS_FAULTS: readonly SuiteFault[] = [
     suite: ATTEMPTS_SUITE,
   },
   {
-    name: 'a client requests any number of invitations',
-    file: SUBSCRIPTIONS,
-    find: 'perClient: INVITATIONS_PER_CLIENT',
-    replace: 'perClient: 1_000_000',
-    suite: INVITATIONS_SUITE,
-  },
-  {
     name: 'the client of an invitation is not known',
     file: 'src/http/account-routes/subscriptions.ts',
     find: 'work.client?.()',
     replace: 'undefined',
     suite: INVITATIONS_SUITE,
-  },
-  {
-    name: 'an account requests any number of invitations',
-    file: SUBSCRIPTIONS,
-    find: 'perAccount: INVITATIONS_PER_ACCOUNT',
-    replace: 'perAccount: 1_000_000',
-    suite: INVITATIONS_SUITE,
-  },
-  {
-    name: 'a domain gets all invitations of a channel',
-    file: SUBSCRIPTIONS,
-    find: 'SHARE_OF_DOMAIN = 0.5',
-    replace: 'SHARE_OF_DOMAIN = 1',
-    suite: INVITATIONS_SUITE,
-  },
-  {
-    name: 'accounts without orders get all invitations of a channel',
-    file: SUBSCRIPTIONS,
-    find: 'SHARE_WITHOUT_ORDERS = 0.9',
-    replace: 'SHARE_WITHOUT_ORDERS = 1',
-    suite: INVITATIONS_SUITE,
-  },
-  {
-    name: 'a proof that lists subscriptions is valid everywhere',
-    file: SUBSCRIPTIONS,
-    find: 'target: context.audience, types: []',
-    replace: "target: 'Service Affiliate', types: []",
-    suite: SUBSCRIPTIONS_SUITE,
-  },
-  {
-    name: 'a proof that lists subscriptions is valid for a day',
-    file: SUBSCRIPTIONS,
-    find: 'LIST_PROOF_VALIDITY = 300',
-    replace: 'LIST_PROOF_VALIDITY = 86_400',
-    suite: SUBSCRIPTIONS_SUITE,
-  },
-  {
-    name: 'a proof that removes a subscription is used again',
-    file: SUBSCRIPTIONS,
-    find: 'remove({ id, account, nonce: createNonce(account, parsed) })',
-    replace: 'remove({ id, account })',
-    suite: SUBSCRIPTIONS_SUITE,
   },
 ];
 

@@ -2,7 +2,7 @@ import type { SimulationName } from '../index.ts';
 import { PLANTED_ACCOUNTS } from './planted-accounts.ts';
 import { PLANTED_ACTORS } from './planted-actors.ts';
 import { PLANTED_AUCTIONS } from './planted-auctions.ts';
-import { PLANTED_FAIRNESS } from './planted-fairness.ts';
+import { PLANTED_FAIRNESS, PLANTED_RECEIVERS } from './planted-fairness.ts';
 import { PLANTED_PLACEMENTS } from './planted-placements.ts';
 import { PLANTED_QUOTES } from './planted-quotes.ts';
 import { PLANTED_REPLAYS } from './planted-replays.ts';
@@ -38,6 +38,7 @@ export interface PlantedFault {
     | 'entity tags'
     | 'placements'
     | 'quotes'
+    | 'receivers'
     | 'replays'
     | 'retention'
     | 'in flight'
@@ -450,6 +451,7 @@ export const PLANTED: readonly PlantedFault[] = [
   ...PLANTED_ACCOUNTS,
   ...PLANTED_UPSTREAM,
   ...PLANTED_FAIRNESS,
+  ...PLANTED_RECEIVERS,
   ...PLANTED_ACTORS,
   ...PLANTED_AUCTIONS,
   ...PLANTED_PLACEMENTS,
