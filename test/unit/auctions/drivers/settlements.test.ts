@@ -432,6 +432,43 @@ describe('auction run while the book is behind the chain', () => {
     expect(notifications).toEqual([]);
   });
 
+  test('waits while the logs of the newest blocks cannot be read', async () => {
+    await book.close();
+    const view = { head: 100 };
+    let isBusy = false;
+    const node = nodeAt(view);
+    const logs: ChainSource['logs'] = async () => (isBusy ? Promise.reject(new Error('busy')) : []);
+    await open([{ ...node, logs }]);
+    await run();
+    await pass();
+    [view.head, isBusy] = [103, true];
+    await pass();
+    await place(store, orderOf(1));
+    await pass();
+    expect(requests).toEqual([]);
+    isBusy = false;
+    for (let i = 0; i < 3; i++) await pass();
+    expect(requests.map((each) => each.submissionDeadlineLatestBlock)).toEqual([108]);
+  });
+
+  test('requests no settlement if the book falls behind while drivers solve', async () => {
+    await book.close();
+    const view = { head: 100, fails: false };
+    await open([nodeAt(view)]);
+    await pass();
+    await place(store, orderOf(1));
+    const solve: SolverDriver['solve'] = async (...args) => {
+      view.fails = true;
+      await pass();
+      return driver.solve(...args);
+    };
+    await book.auctions.run({ drivers: [{ ...driver, solve }], solveTime: 600_000 });
+    for (let i = 0; i < 3; i++) await pass();
+    expect([auctions.length, requests]).toEqual([1, []]);
+    expect(await book.auctions.latestCompetition()).toBeUndefined();
+    expect(failures.filter((each) => !String(each).includes('unavailable'))).toEqual([]);
+  });
+
   test('waits while another node is far ahead', async () => {
     await book.close();
     await open([nodeAt({ head: 100 }, 'stopped', 200), nodeAt({ head: 200 }, 'other', 200)]);
