@@ -140,6 +140,14 @@ export const PLANTED_ACTORS: readonly PlantedFault[] = [
     replace: 'const found = orders.find(({ uid }) => forbidden.size < 0 && forbidden.has(uid));',
   },
   {
+    name: 'the orders of a competition that another process has recorded are offered',
+    area: 'drivers',
+    store: 'auctions',
+    file: 'src/auctions/current-auction.ts',
+    find: "store.traits.writers === 'many'",
+    replace: "store.traits.name === 'many'",
+  },
+  {
     name: 'the status of an order ignores that its settlement has failed',
     area: 'drivers',
     store: 'auctions',
