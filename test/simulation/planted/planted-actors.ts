@@ -64,8 +64,8 @@ export const PLANTED_ACTORS: readonly PlantedFault[] = [
     area: 'drivers',
     store: 'auctions',
     file: 'src/auctions/drivers/win-outcome.ts',
-    find: "if (solution.txHash !== null) return 'settled';",
-    replace: "if (solution.txHash === '0x') return 'settled';",
+    find: "if (solution.txHash !== null) return 'settled';\n  for (const order of solution.orders)",
+    replace: 'for (const order of solution.orders.slice(0, 0))',
   },
   {
     name: 'a solution without a positive score wins',
