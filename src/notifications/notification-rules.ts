@@ -342,7 +342,7 @@ function describe({ type, cause }: StoredEvent, order: Order, tokens: OrderToken
       : `A reorganisation of the chain reverted the ${subject}`;
     return { text, metadata: { txHash, restored } };
   }
-  const exchange = formatExchange(order, trade, tokens);
+  const exchange = formatPart(order, trade, tokens);
   const text = restored
     ? `A fill of your order was reverted, and is on the chain again: ${exchange}`
     : `A reorganisation of the chain reverted a fill of your order: ${exchange}`;

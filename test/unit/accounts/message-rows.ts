@@ -205,6 +205,24 @@ export const MESSAGE_ROWS: readonly MessageRow[] = [
     expected: [['order_reverted', 'A reorganisation of the chain reverted a fill of your order: 1 WETH for 2.5 COW']],
   },
   {
+    name: 'a part that lacks one atom, and that a reorganisation has reverted: it does not seem complete',
+    options: { revertedNotifications: 'on' },
+    async run(fixture) {
+      const order = await fixture.order({ ...ONE_FOR_TWO, partiallyFillable: true });
+      await fixture.applyBlock(1, []);
+      await fixture.applyBlock(2, [tradeOf(order, UNIT - 1n, 2n * UNIT + 1n)]);
+      await fixture.settled();
+      await fixture.book.chain.rollback(1);
+    },
+    expected: [
+      [
+        'order_reverted',
+        'A reorganisation of the chain reverted a fill of your order: ' +
+          '0.999999999999999999 WETH for 2.000000000000000001 COW',
+      ],
+    ],
+  },
+  {
     name: 'a fill that is restored with another amount',
     options: { revertedNotifications: 'on' },
     async run(fixture) {
