@@ -231,17 +231,18 @@ describe('observed prices: trades', () => {
     ['of 10^9 atoms for 1 atom', 10n ** 9n, 1n],
     ['of 99 atoms', 99n, 10n ** 6n],
     ['of a ten thousandth of the usual volume, at twice the price', 10n ** 14n, 600_000n],
-  ])('of dust state no price: %s', async (_name, sellAmount, buyAmount) => {
-    const { addTrade, history } = fixture({ [A]: 18, [USD]: 6 });
-    const usual = { sellToken: A, buyToken: USD, sellAmount: 10n ** 18n };
-    for (let i = 1; i < 60; i++) {
-      if (i !== 30)
-        addTrade(trade({ ...usual, key: `${i}`, at: NOW - i * PERIOD, buyAmount: 3_000_000_000n + BigInt(i % 7) }));
+  ])('of dust state no price, in the middle and at both ends: %s', async (_name, sellAmount, buyAmount) => {
+    for (const period of [1, 30, 59]) {
+      const { addTrade, history } = fixture({ [A]: 18, [USD]: 6 });
+      const usual = { sellToken: A, buyToken: USD, sellAmount: 10n ** 18n };
+      for (let i = 1; i < 60; i++) {
+        const amounts = i === period ? { sellAmount, buyAmount } : { buyAmount: 3_000_000_000n + BigInt(i % 7) };
+        addTrade(trade({ ...usual, key: `${i}`, at: NOW - i * PERIOD, ...amounts }));
+      }
+      const points = await history(A);
+      expect(points).toHaveLength(58);
+      expect(points.some(({ at }) => at === NOW - period * PERIOD)).toBe(false);
     }
-    addTrade(trade({ ...usual, key: 'dust', at: NOW - 30 * PERIOD, sellAmount, buyAmount }));
-    const points = await history(A);
-    expect(points).toHaveLength(58);
-    expect(points.some(({ at }) => at === NOW - 30 * PERIOD)).toBe(false);
   });
 
   test('leave out a price that differs from its neighbours in one period only', async () => {
