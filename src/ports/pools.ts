@@ -29,7 +29,7 @@ export interface PoolSource {
   readonly name: string;
   /**
    * Returns all known pools of a chain, `undefined` if this source does not have the chain. MUST reject if the query
-   * fails. Results are cached.
+   * fails. Results are cached. A pool that is malformed, or has a number above 10^15, is left out and reported.
    */
   pools(chainId: number, call: PoolCall): readonly PoolYield[] | undefined | Promise<readonly PoolYield[] | undefined>;
 }

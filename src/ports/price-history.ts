@@ -14,7 +14,8 @@ export interface PriceHistorySource {
   readonly name: string;
   /**
    * Returns the prices of the last day, about one each 5 minutes. Returns `undefined` if this source has no history of
-   * the token. MUST reject if the query fails: an outage MUST NOT look like a token without a history.
+   * the token. MUST reject if the query fails: an outage MUST NOT look like a token without a history. A point without
+   * a time or a positive price is left out and reported.
    */
   priceHistory(
     query: UsdPriceQuery,
