@@ -37,8 +37,8 @@ const MAX_PER_HOST = 4;
 const SUSPENSION = 86_400_000;
 
 /**
- * Milliseconds until a delivery that was released, because its host is busy, can be claimed again. The delay grows with
- * each lane of deliveries that are released before an attempt to the host ends.
+ * Milliseconds until a delivery that was released, because its host or address is busy, can be claimed again. The delay
+ * grows with each lane of deliveries that are released before an attempt to the host or address ends.
  */
 const RELEASE_DELAY = 1_000;
 
@@ -74,9 +74,8 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
   const { store, channels, clock, timeout, onFailure } = context;
   const inProgress = new Map<Promise<void>, ClaimedDelivery>();
   const load = createLoad(channels, inProgress);
-  /** Numbers of deliveries that were released since an attempt to their host has ended. */
-  const waiting = new Map<string, number>();
-  const { attempt, cancelAll } = createAttempts(context);
+  const delays = createReleaseDelays();
+  const { attempt, cancelAll } = createAttempts(context, delays);
   /** Whether the time for attempts in progress is over, after the dispatcher was stopped. */
   let isOverdue = false;
   // A claim lasts twice the timeout, so that no other process attempts the delivery meanwhile.
@@ -92,7 +91,8 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
     try {
       const { seq, claim, subscription } = delivery;
       const result = await attempt(delivery);
-      if (result.status === 'deferred' || (result.status === 'failed' && isOverdue)) await release(delivery);
+      if (result.status === 'deferred') await release(delivery, result.delay);
+      else if (result.status === 'failed' && isOverdue) await release(delivery);
       else if (result.status === 'delivered') {
         await store.deliveries.recordResult({ seq, claim, outcome: result });
       } else if (result.status === 'gone') {
@@ -126,15 +126,13 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
         }
         const host = load.getHost(delivery.subscription);
         if (host !== undefined && load.isHostBusy(host)) {
-          const count = waiting.get(host) ?? 0;
-          waiting.set(host, count + 1);
-          await release(delivery, RELEASE_DELAY * (1 + Math.floor(count / MAX_PER_LANE)));
+          await release(delivery, delays.next(host));
           worker.wake(); // deliveries to other hosts may be due after those of this claim
           continue;
         }
         const task = thenAlways(deliver(delivery), () => {
           inProgress.delete(task);
-          if (host !== undefined) waiting.delete(host);
+          if (host !== undefined) delays.reset(host);
           worker.wake();
         });
         inProgress.set(task, delivery);
@@ -162,13 +160,16 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
 }
 
 /** Creates the function that sends a delivery, and the one that cancels all attempts in progress. */
-function createAttempts({ channels, clock, timeout }: Pick<DispatcherContext, 'channels' | 'clock' | 'timeout'>) {
-  const addresses = createAddressSlots();
+function createAttempts(
+  { channels, clock, timeout }: Pick<DispatcherContext, 'channels' | 'clock' | 'timeout'>,
+  delays: ReleaseDelays,
+) {
+  const addresses = createAddressSlots(delays);
   const slowHosts = createSlowHosts(timeout);
   // One signal for all attempts would have more listeners than Node.js accepts without a warning.
   const cancellations = new Set<AbortController>();
 
-  async function attempt(delivery: ClaimedDelivery): Promise<DeliveryResult> {
+  async function attempt(delivery: ClaimedDelivery): Promise<DeliveryResult & { readonly delay?: number }> {
     const { subscription, notification, body } = delivery;
     const channel = channels.get(subscription.channel);
     if (channel === undefined)
@@ -187,7 +188,8 @@ function createAttempts({ channels, clock, timeout }: Pick<DispatcherContext, 'c
           { signal, enter: slots.enter },
         );
       const limit = slowHosts.getTimeout(host, delivery.attempt === 1 && !delivery.isReliable);
-      return requireResult(await withDeadline(clock, limit, send, cancellation.signal));
+      const result = requireResult(await withDeadline(clock, limit, send, cancellation.signal));
+      return result.status === 'deferred' ? { ...result, ...slots.getDelay() } : result;
     } catch (failure) {
       return { status: 'failed', error: failure instanceof Error ? failure.message : 'the channel failed' };
     } finally {
@@ -256,25 +258,47 @@ function toFailedOutcome(
   return { status: 'retry', at: clock.now() + Math.ceil(delay), error: text } as const;
 }
 
+type ReleaseDelays = ReturnType<typeof createReleaseDelays>;
+
+/** Creates the delays of deliveries that are released, by their host or address, in milliseconds. */
+function createReleaseDelays() {
+  /** Numbers of deliveries that were released since an attempt has ended. */
+  const counts = new Map<string, number>();
+  return {
+    next(key: string): number {
+      const count = counts.get(key) ?? 0;
+      counts.set(key, count + 1);
+      return RELEASE_DELAY * (1 + Math.floor(count / MAX_PER_LANE));
+    },
+    /** Called when an attempt has ended. */
+    reset: (key: string) => void counts.delete(key),
+  };
+}
+
 /** Creates the limit of concurrent attempts to an address. */
-function createAddressSlots() {
+function createAddressSlots(delays: ReleaseDelays) {
   const used = new Map<string, number>();
   return {
     /** Creates the slots of one attempt. */
     createSlots() {
       const entered: string[] = [];
       let isOver = false;
+      let busy: string | undefined;
       return {
         enter(address: string): boolean {
           const count = used.get(address) ?? 0;
-          if (isOver || count >= MAX_PER_HOST) return false;
+          busy = isOver || count >= MAX_PER_HOST ? address : undefined;
+          if (busy !== undefined) return false;
           used.set(address, count + 1);
           entered.push(address);
           return true;
         },
+        /** Returns the delay of a delivery whose address is busy, if it is. */
+        getDelay: () => (busy === undefined ? {} : { delay: delays.next(busy) }),
         leave(): void {
           isOver = true;
           for (const address of entered) {
+            delays.reset(address);
             const count = (used.get(address) ?? 0) - 1;
             if (count > 0) used.set(address, count);
             else used.delete(address);

@@ -23,6 +23,9 @@ const MAX_STEP = 10;
 const MAX_DELAY = 250;
 /** Subscriptions of the attackers, more than a claim may read. */
 const SUBSCRIPTIONS = 1_100;
+/** Deliveries that may be released in a period, in milliseconds: each one, and those that wait. */
+const PERIOD = 20_000;
+const MAX_RELEASES = 3 * SUBSCRIPTIONS;
 /** Invitations of the channel in a day: ten to a domain, 18 for accounts without orders. */
 const INVITATIONS = 20;
 const AUDIENCE = 'books.example';
@@ -53,12 +56,21 @@ export async function simulateReceivers(seed: string, keepsTrace: boolean) {
   const report = (invariant: string, details: string) => {
     violation ??= { invariant, details, time: clock.now() - START };
   };
-  let [operations, blocks, batches, nonces, isHanging] = [0, 0, 0, 0, attack === 'hanging'];
+  let [operations, blocks, batches, nonces, released, isHanging] = [0, 0, 0, 0, 0, attack === 'hanging'];
+  let periodStart = START;
   const arrived = new Set<string>();
 
   const orders = memoryStore();
   const inner = memoryAccountStore();
-  const store = { ...inner, deliveries: { ...inner.deliveries, claim } };
+  const store = { ...inner, deliveries: { ...inner.deliveries, claim, recordResult } };
+
+  /** Records a result. A delivery that waits for its host or address must not be released again and again. */
+  async function recordResult(request: Parameters<typeof inner.deliveries.recordResult>[0]) {
+    if (clock.now() - periodStart > PERIOD) [periodStart, released] = [clock.now(), 0];
+    if (isHanging && request.outcome.status === 'released' && ++released > MAX_RELEASES)
+      report('claims', `${released} deliveries were released in ${PERIOD} ms`);
+    return inner.deliveries.recordResult(request);
+  }
 
   /** Claims deliveries. The memory store looks each due delivery up in the list of busy accounts. */
   async function claim(request: Parameters<typeof inner.deliveries.claim>[0]) {
@@ -252,7 +264,7 @@ export async function simulateReceivers(seed: string, keepsTrace: boolean) {
   }
 
   const other = at(signers, 0);
-  const count = attack === 'failing' || attack === 'hanging' ? SUBSCRIPTIONS : 40;
+  const count = attack === 'one account' ? 40 : SUBSCRIPTIONS;
   const attackers = Array.from({ length: count }, (_, i): Subscription => {
     const account = address(attack === 'one account' ? 0xa000 : 0xa000 + i);
     const made = { id: `attacker ${i}`, account, channel: 'hook', target: `attacker ${i}`, types: TYPES } as const;

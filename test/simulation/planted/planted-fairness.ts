@@ -87,6 +87,14 @@ export const PLANTED_RECEIVERS: readonly PlantedFault[] = [
     replace: 'isOver || count >= 1_000',
   },
   {
+    name: 'deliveries to a busy address are released each second',
+    area: 'receivers',
+    store: 'receivers',
+    file: 'src/notifications/delivery-dispatcher.ts',
+    find: 'delay: delays.next(busy)',
+    replace: 'delay: RELEASE_DELAY',
+  },
+  {
     name: 'a client requests any number of invitations',
     area: 'receivers',
     store: 'receivers',
