@@ -105,6 +105,8 @@ function readPartnerFee(document: string): bigint {
   return (Array.isArray(fee) ? (fee as unknown[]) : [fee]).reduce<bigint>((total, each) => {
     const { volumeBps, bps } = Object(each) as { volumeBps?: unknown; bps?: unknown };
     const share = typeof volumeBps === 'number' ? volumeBps : bps;
-    return typeof share === 'number' && share > 0 ? total + BigInt(Math.round(share * 100)) : total;
+    if (typeof share !== 'number' || share <= 0) return total;
+    if (Number.isSafeInteger(Math.round(share * 100))) return total + BigInt(Math.round(share * 100));
+    throw new TypeError(`appData: a partner fee must be a number of basis points, got ${share}`);
   }, 0n);
 }

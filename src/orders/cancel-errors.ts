@@ -14,12 +14,15 @@ export const CANCEL_ERRORS: Readonly<Record<CancelRejection, ErrorCode>> = {
   'on-chain': 'OnChainOrder',
 };
 
-/** Creates the rejection of a list with too many UIDs. It is checked before any UID is decoded. */
-export function createTooManyUidsError(count: number): OrderBookError {
-  return new OrderBookError('TooManyOrderUids', `orderUids must contain at most ${MAX_UIDS} UIDs, got ${count}`, {
-    limit: MAX_UIDS,
-    count,
-  });
+/**
+ * Creates the rejection of a list with too many UIDs. It is checked before any UID is decoded.
+ *
+ * @param count - Number of UIDs, if the list was parsed.
+ */
+export function createTooManyUidsError(count?: number): OrderBookError {
+  const message = `orderUids must contain at most ${MAX_UIDS} UIDs`;
+  if (count === undefined) return new OrderBookError('TooManyOrderUids', message, { limit: MAX_UIDS });
+  return new OrderBookError('TooManyOrderUids', `${message}, got ${count}`, { limit: MAX_UIDS, count });
 }
 
 /** Creates the rejection of an order that cannot replace another one. */

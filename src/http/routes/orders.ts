@@ -240,7 +240,7 @@ function omitOrderUid(body: unknown): OrderCancellations {
  * `COUNTED_COMMAS`, the parsed elements are counted.
  */
 function checkUidList({ bytes, commas }: BodySize): void {
-  if (commas > COUNTED_COMMAS || (bytes > BODY_LIMIT && commas >= MAX_UIDS)) throw createTooManyUidsError(commas + 1);
+  if (commas > COUNTED_COMMAS || (bytes > BODY_LIMIT && commas >= MAX_UIDS)) throw createTooManyUidsError();
   if (bytes > BODY_LIMIT) {
     throw new OrderBookError('PayloadTooLarge', `the body is larger than ${BODY_LIMIT} bytes`, { limit: BODY_LIMIT });
   }

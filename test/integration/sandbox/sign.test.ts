@@ -214,6 +214,13 @@ describe('orderFromQuote', () => {
     expect(orderFromQuote(quoteOf({}), { appData }).buyAmount).toBe(String(least));
   });
 
+  it.each(['1e400', '1e17'])('refuses a partner fee of %s basis points', (volumeBps) => {
+    const appData = `{"metadata":{"partnerFee":{"volumeBps":${volumeBps}}}}`;
+    expect(() => orderFromQuote(quoteOf({}), { appData })).toThrow(
+      'appData: a partner fee must be a number of basis points',
+    );
+  });
+
   it('adds the partner fee to the maximum of a purchase', () => {
     const changes = { kind: 'buy', sellAmount: '10000', appData: partnerFee({ volumeBps: 100 }) };
     // 10000, 10 for the network and 100 for the partner; then 0.5 %.

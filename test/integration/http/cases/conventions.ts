@@ -209,7 +209,9 @@ export const CONVENTIONS: readonly HttpCase[] = [
         signature: '0x',
         signingScheme: 'eip712',
       };
-      rejected(await fixture.send('DELETE', ORDERS, { body }), 400, 'TooManyOrderUids');
+      const long = rejected(await fixture.send('DELETE', ORDERS, { body }), 400, 'TooManyOrderUids');
+      // The commas of a long body are counted, and not all of them separate UIDs. A host may have parsed it.
+      assert.ok([undefined, 8000].includes((long.data as { count?: number }).count));
     },
   },
   {
