@@ -131,6 +131,35 @@ test('indexer reads the chain block by block from the configured block', async (
   expect((await book.ready()).checks).toMatchObject({ chain: 'following' });
 });
 
+test('book records no expiry while its indexer catches up', async () => {
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let isHeld = false;
+  const node = chain.node('a', async (question, answer) => {
+    if (question === 'logs' && isHeld) await held;
+    return answer;
+  });
+  const { book, clock, drive } = await follow([node], { timeout: 10_000_000, maxBlockRange: 50 });
+  const expired: string[] = [];
+  book.on('orderExpired', ({ uid }) => expired.push(uid));
+  const [filled, open] = [await place(book, { validTo: 1_700_000_300 }), await place(book, { validTo: 1_700_000_301 })];
+  chain.mine(...Array.from({ length: 200 }, () => []), [tradeOf(filled, 1000n, 400n)], []);
+  isHeld = true;
+  await drive(20);
+  expect((await book.ready()).checks).toMatchObject({ chain: 'catching up' });
+  await drive(400);
+  expect([expired, (await book.ready()).checks['chain']]).toEqual([[], 'catching up']);
+  isHeld = false;
+  release();
+  expect(await drive()).toBe(true);
+  clock.advance(1000);
+  await turn();
+  expect(expired).toEqual([open.uid]);
+  expect((await book.orders.get(filled.uid))?.status).toBe('fulfilled');
+});
+
 // Blocks of other chains may have the time of their parent, or an earlier one.
 test.each([0, -1])('indexer follows blocks that are %d seconds apart', async (step) => {
   const change = (answer: unknown) => {
