@@ -31,8 +31,8 @@ export async function migrate(pool: PgPool, name: string, definition: PgSchema):
           }
           if (next.concurrently === undefined || next.version <= (prepared ?? 0)) applied.push(next.version);
           else if (prepared === undefined) {
+            prepared = 0; // before the wait, in which another process may apply it, and which may fail
             await lockConcurrently(client, name);
-            prepared = 0; // another process may have applied it during the wait
           } else {
             for (const text of next.concurrently(quote(name))) await client.query({ text });
             prepared = next.version;

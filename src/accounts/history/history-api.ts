@@ -10,6 +10,7 @@ export interface HistoryQuery {
   readonly limit?: number;
 }
 
+/** The names of the members of a query. Others are rejected. */
 export const HISTORY_FILTERS = ['cursor', 'limit'] as const satisfies readonly (keyof HistoryQuery)[];
 
 /** An order of an account, with its book. */
