@@ -26,6 +26,7 @@ export function createAuctionTable({ schema: s, prepare, read, write }: Postgres
   );
   const columns = `SELECT auction, deadline, body FROM ${s}.competitions`;
   const selectCompetition = prepare<CompetitionRow>(`${columns} WHERE auction = $1`);
+  const selectLast = prepare<readonly [number]>(`SELECT coalesce(max(auction), 0) FROM ${s}.competitions`);
   const selectNewest = prepare<CompetitionRow>(`${columns} WHERE deadline < $2 ORDER BY auction DESC LIMIT $1`);
   // Few competitions wait for their deadline. `OFFSET 0` keeps the planner from reading all others before them.
   const selectPending = prepare<CompetitionRow>(
@@ -58,6 +59,9 @@ export function createAuctionTable({ schema: s, prepare, read, write }: Postgres
 
     competition: (auctionId) =>
       read('read a competition', async (run) => (await run(selectCompetition, auctionId)).map(readCompetition)[0]),
+
+    lastCompetition: () =>
+      read('read the id of the last competition', async (run) => (await run(selectLast))[0]?.[0] ?? 0),
 
     competitions: ({ limit, deadlineAbove, deadlineBelow = Number.MAX_SAFE_INTEGER }) =>
       read('read competitions', async (run) => {

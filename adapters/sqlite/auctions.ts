@@ -22,6 +22,7 @@ export function createAuctionTable({ prefix: p, prepare, read, write }: SqliteSe
       `(SELECT auction FROM ${p}competitions ORDER BY auction DESC LIMIT 1 OFFSET ?)`,
   );
   const selectCompetition = prepare(`SELECT auction, deadline, body FROM ${p}competitions WHERE auction = ?`).raw();
+  const selectLast = prepare(`SELECT coalesce(max(auction), 0) FROM ${p}competitions`).pluck();
   const newest = `SELECT auction, deadline, body FROM ${p}competitions`;
   const selectNewest = prepare(`${newest} WHERE deadline < ? ORDER BY auction DESC LIMIT ?`).raw();
   // Few competitions wait for their deadline. The planner would read all others before them.
@@ -54,6 +55,8 @@ export function createAuctionTable({ prefix: p, prepare, read, write }: SqliteSe
     competition: (auctionId: number): StoredCompetition | undefined =>
       // The columns selected.
       read('read a competition', () => readCompetition(selectCompetition.get(auctionId) as CompetitionRow | undefined)),
+
+    lastCompetition: (): number => read('read the id of the last competition', () => Number(selectLast.get())),
 
     competitions: ({
       limit,

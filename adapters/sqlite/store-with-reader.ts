@@ -110,6 +110,7 @@ function withWrites(book: SqliteBook, writer: SqliteWriter, watch: EventStore['w
     auctions: {
       get: auctions.get,
       competition: auctions.competition,
+      lastCompetition: auctions.lastCompetition,
       competitions: auctions.competitions,
       insert: run('insertAuction'),
       record: run('recordCompetition'),

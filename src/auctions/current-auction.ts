@@ -60,8 +60,8 @@ export function createCurrentAuction(context: AuctionContext) {
     const block = indexedBlock?.number ?? 0;
     // Another process may have recorded a competition, which has no log entry.
     const isShared = store.traits.writers === 'many';
-    const [pending] = isShared ? await store.auctions.competitions({ limit: 1, deadlineAbove: block }) : [];
-    const [head, key] = [indexedBlock?.hash, `${event} ${indexedBlock?.hash} ${pending?.auctionId} ${changes}`];
+    const competition = isShared ? await store.auctions.lastCompetition() : 0;
+    const [head, key] = [indexedBlock?.hash, `${event} ${indexedBlock?.hash} ${competition} ${changes}`];
     if (latest?.key === key && isNew(latest)) return latest;
     const { chosen, prices, reasons, fees } = await choose();
     const times = { at: clock.now(), readAt: readMonotonic(clock) };
@@ -207,7 +207,7 @@ interface Choice {
 
 /** An auction with the values that decide whether it is still current. */
 interface AuctionSnapshot {
-  /** The newest log entry, block and pending competition of other processes, and the number of other changes. */
+  /** The newest log entry, block and competition of all processes, and the number of changes of this one. */
   readonly key: string;
   /** Hash of the newest indexed block. */
   readonly head: Hex | undefined;

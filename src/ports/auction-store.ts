@@ -52,6 +52,9 @@ export interface AuctionStore {
 
   competition(auctionId: number): Promise<StoredCompetition | undefined>;
 
+  /** Returns the highest auction id of a competition, or 0 if there is none. MUST NOT read its body. */
+  lastCompetition(): Promise<number>;
+
   /**
    * Reads competitions, highest auction id first. The duration of a query by deadline MUST NOT grow with the number of
    * other competitions, except of those with a higher id.

@@ -72,7 +72,7 @@ export function createStore(
     },
     leases: part('leases', ['acquire', 'release']),
     chain: part('chain', CHAIN),
-    auctions: part('auctions', ['insert', 'get', 'record', 'competition', 'competitions']),
+    auctions: part('auctions', ['insert', 'get', 'record', 'competition', 'lastCompetition', 'competitions']),
     tasks: part('tasks', ['get', 'due', 'write', 'count']),
     retention: part('retention', ['prunedThrough', 'pruneEvents', 'pruneChainEvents', 'pruneDocuments']),
   };

@@ -74,11 +74,13 @@ export const AUCTIONS: readonly Rule[] = [
     name: 'records one competition per auction, keeps the later record and retains the highest ids',
     async run({ store }) {
       const { auctions } = store;
+      assert.equal(await auctions.lastCompetition(), 0);
       assert.equal(await auctions.record(competition(5), 3), 'recorded');
       assert.equal(await auctions.record(competition(2), 3), 'recorded');
       assert.equal(await auctions.record(competition(5, 55), 3), 'replaced');
       assert.deepEqual(await auctions.competition(5), competition(5, 55));
       assert.equal(await auctions.competition(4), undefined);
+      assert.equal(await auctions.lastCompetition(), 5);
       assert.deepEqual(await auctions.competitions({ limit: 10 }), [competition(5, 55), competition(2)]);
       assert.deepEqual(await auctions.competitions({ limit: 1 }), [competition(5, 55)]);
       for (const id of [9, 7]) await auctions.record(competition(id), 3);

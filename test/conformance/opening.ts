@@ -31,6 +31,7 @@ const CALLS: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   'auctions.get': (store) => store.auctions.get(1),
   'auctions.record': (store) => store.auctions.record({ auctionId: 1, deadline: 1, body: '{}' }, 1),
   'auctions.competition': (store) => store.auctions.competition(1),
+  'auctions.lastCompetition': (store) => store.auctions.lastCompetition(),
   'auctions.competitions': (store) => store.auctions.competitions({ limit: 1 }),
   'leases.acquire': (store) => store.leases.acquire({ name: 'sweep', holder: 'a', ttl: 1000 }),
   'leases.release': (store) => store.leases.release({ name: 'sweep', holder: 'a' }),
