@@ -14,7 +14,8 @@ import { renderFunction, type SqlFunction } from './sql/function.ts';
  *
  * @param name - Name of the schema, without quotes. It is created if it does not exist.
  * @returns The versions that were applied.
- * @throws StoreError `SchemaTooNew` or `Unsupported` if this release cannot use the schema afterwards.
+ * @throws StoreError `SchemaTooNew` or `Unsupported` if this release cannot use the schema afterwards; `Unsupported`
+ *   if a migration needs a connection without a pooler.
  */
 export async function migrate(pool: PgPool, name: string, definition: PgSchema): Promise<number[]> {
   try {
@@ -31,6 +32,7 @@ export async function migrate(pool: PgPool, name: string, definition: PgSchema):
           }
           if (next.concurrently === undefined || next.version <= (prepared ?? 0)) applied.push(next.version);
           else if (prepared === undefined) {
+            if (!pool.singleConnection) await assertDirect(client, connection.processID, next);
             prepared = 0; // before the wait, in which another process may apply it, and which may fail
             await lockConcurrently(client, name);
           } else {
@@ -96,6 +98,17 @@ async function lockConcurrently(client: PgClient, name: string): Promise<void> {
     if (lock?.[0] === true) return;
     await run({ text: 'SELECT pg_sleep(0.1)' });
   }
+}
+
+/**
+ * A pooler may run the next statement in another session. The lock would stay, and the settings of this one would apply
+ * to other clients.
+ */
+async function assertDirect(client: PgClient, processId: number | undefined, { version }: PgMigration): Promise<void> {
+  const [server] = await createQuery(client)({ text: 'SELECT pg_backend_pid()' });
+  if (processId === undefined || server?.[0] === processId) return;
+  const message = `migration ${version} has statements outside of a transaction; migrate without a connection pooler`;
+  throw new StoreError('Unsupported', message);
 }
 
 /** A broken connection has freed its locks. */

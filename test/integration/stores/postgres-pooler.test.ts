@@ -3,6 +3,8 @@ import { systemClock } from 'intentbook';
 import { migratePostgres, postgresStore } from 'intentbook/postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPool, getErrorCode } from '../../../adapters/postgres/database-driver.ts';
+import { migrate } from '../../../adapters/postgres/migrate.ts';
+import { BOOK_SCHEMA } from '../../../adapters/postgres/schema.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { address, NOW, order, PLACED_AT, range } from '../../conformance/orders.ts';
 import type { FrontProgram } from '../../support/poolers.ts';
@@ -58,6 +60,28 @@ describe.each(['transaction', 'session'] as const)('PostgreSQL store behind PgBo
     await expect.poll(() => hints).toBeGreaterThan(1);
     stop?.();
     await Promise.all(stores.map((store) => store.close()));
+  });
+
+  test('refuses migrations that need one session', async (context) => {
+    if (missing !== '') {
+      context.task.meta.skipped = `${missing} is not installed`;
+      context.skip(`${missing} is not installed`);
+    }
+    const version = 1 + Math.max(...BOOK_SCHEMA.migrations.map((each) => each.version));
+    const concurrently = (s: string) => [`CREATE INDEX CONCURRENTLY others ON ${s}.orders (checksum)`];
+    const step = { version, name: 'others', breaking: false, locks: 'none', sql: () => '', concurrently };
+    const definition = { ...BOOK_SCHEMA, migrations: [...BOOK_SCHEMA.migrations, step] };
+    const behind = await createPool(pooler.url, { connections: 1 });
+    await expect(migrate(behind, 'intentbook', definition)).rejects.toThrow(
+      `migration ${version} has statements outside of a transaction; migrate without a connection pooler`,
+    );
+    await behind.end();
+    const direct = await createPool(server.url, { connections: 1 });
+    const client = await direct.connect();
+    const locks = await client.query({ text: "SELECT 1 FROM pg_locks WHERE locktype = 'advisory'" });
+    expect(locks.rows).toEqual([]);
+    client.release();
+    await direct.end();
   });
 
   test('cancels statements that take too long, and PgBouncer continues', async (context) => {
