@@ -11,8 +11,8 @@ export class AccountError extends Error {
   /** Seconds after which the request may succeed; absent if a retry does not help. */
   readonly retryAfter: number | undefined;
 
-  constructor(status: AccountErrorStatus, message: string, retryAfter?: number) {
-    super(message);
+  constructor(status: AccountErrorStatus, message: string, retryAfter?: number, options?: ErrorOptions) {
+    super(message, options);
     this.status = status;
     this.retryAfter = retryAfter;
   }

@@ -351,7 +351,7 @@ function createConfirmations(context: Pick<SubscriptionContext, 'clock' | 'rando
       );
     } catch (failure) {
       context.onFailure(failure);
-      throw Object.assign(new AccountError(503, 'The confirmation could not be sent', 30), { cause: failure });
+      throw new AccountError(503, 'The confirmation could not be sent', 30, { cause: failure });
     }
   }
 
