@@ -10,6 +10,7 @@ import type { Order, OrderBody, OrderClass, StoredOrderQuote } from '../records/
 import type { AuctionPrices } from '../records/settled-solution.ts';
 import { getSpending, readMetadata } from '../records/spending.ts';
 import { type AuctionFeePolicy, type AuctionQuote, type FeeRules, getFeePolicies } from './fee-policies.ts';
+import type { FundingQuery } from './funding.ts';
 
 /** An auction: the funded open orders and the native prices of their tokens. */
 export interface Auction {
@@ -70,12 +71,27 @@ export interface AuctionCandidate {
   readonly validTo: number;
   /** Earliest settlement, in seconds since 1970. */
   readonly validFrom: number;
+  readonly pair: TokenPair;
   /** Required balance and allowance in atoms of the sell token. `undefined` if it cannot be determined beforehand. */
   readonly needs: bigint | undefined;
+  /** The query of its funds. `undefined` if `needs` is. */
+  readonly funds: FundingQuery | undefined;
   /** What remains of the limits of a partially fillable order, in atoms. `undefined` for other orders. */
   readonly rest: { readonly sell: bigint; readonly buy: bigint } | undefined;
   /** The query that checks the signature of a contract. `undefined` for other schemes and orders placed on chain. */
   readonly signatureQuery: ContractSignatureQuery | undefined;
+}
+
+/** The tokens of an order. Orders with the same tokens share it. */
+export interface TokenPair {
+  readonly sellToken: Address;
+  readonly buyToken: Address;
+}
+
+/** Returns one value for equal ones, so that a pass over all orders compares no texts and reads few objects. */
+export interface Sharing {
+  pair(sellToken: Address, buyToken: Address): TokenPair;
+  query(order: AuctionOrder): FundingQuery | undefined;
 }
 
 /**
@@ -83,14 +99,14 @@ export interface AuctionCandidate {
  *
  * @param row - The order with its quote, if it has one.
  * @param fees - The rules for its fee policies.
- * @param share - Returns the one text that equal tokens share. Default: the text itself.
+ * @param share - Returns the values that orders share. Default: each has its own.
  * @returns `undefined` if it is not for auctions: its placement failed, it was refunded, or it is a just-in-time order.
  * @throws if the row is unreadable.
  */
 export function auctionCandidate(
   row: StoredOrder,
   fees: FeeRules,
-  share: (token: Address) => Address = (token) => token,
+  share: Sharing = { pair: (sellToken, buyToken) => ({ sellToken, buyToken }), query: () => undefined },
 ): AuctionCandidate | undefined {
   const body = JSON.parse(row.body) as OrderBody; // rendered from this type
   if (body.isLiquidityOrder) return undefined;
@@ -100,7 +116,8 @@ export function auctionCandidate(
   // The text of the row is shared by all readers, and its hash is known.
   const { uid } = row;
   const { sellAmount, buyAmount, kind, feeAmount, interactions, validFrom = 0 } = body;
-  const [sellToken, buyToken] = [share(body.sellToken), share(body.buyToken)];
+  const pair = share.pair(body.sellToken, body.buyToken);
+  const { sellToken, buyToken } = pair;
   const sold = BigInt(row.executedSellAmount) - BigInt(row.executedFeeAmount);
   const isUntouched = row.executedSellAmount === '0';
   const quote = toAuctionQuote(row.quote) ?? { sellAmount, buyAmount: '0', fee: feeAmount, solver: ZERO_ADDRESS };
@@ -137,12 +154,15 @@ export function auctionCandidate(
   const { digest } = unpackUid(uid);
   const { signature, preInteractions: pre } = order;
   const signatureQuery = isChecked ? { owner, digest, signature, pre, flashloan: metadata.flashloan } : undefined;
+  const needs = getSpending(body, metadata);
   return {
     order,
     created,
     validTo,
     validFrom,
-    needs: getSpending(body, metadata),
+    pair,
+    needs,
+    funds: needs === undefined ? undefined : share.query(order),
     rest: getRest(order),
     signatureQuery,
   };

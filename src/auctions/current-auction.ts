@@ -4,13 +4,13 @@ import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { AuctionPrices } from '../records/settled-solution.ts';
 import type { AuctionSelection } from './auction-api.ts';
-import type { Auction, AuctionCandidate } from './auction-order.ts';
+import type { Auction, AuctionCandidate, TokenPair } from './auction-order.ts';
 import type { AuctionPricing } from './auction-prices.ts';
 import type { FindDenied } from './denied.ts';
 import type { FeeRules, GetFeeRules } from './fee-policies.ts';
 import type { FilterReason } from './filter-reason.ts';
-import { checkFunds, checkPrices, checkTimeAndTokens, countReasons, getParties } from './filters.ts';
-import { type Funding, type FundingQuery, fundsKey } from './funding.ts';
+import { checkFunds, checkTimeAndTokens, countReasons, findPriced, getParties } from './filters.ts';
+import type { Funding, FundingQuery } from './funding.ts';
 import { createOpenOrders } from './open-orders.ts';
 import { type RenderedAuction, renderOnce, visitAll } from './render-auction.ts';
 import { renderAuctionValues } from './settled-auction.ts';
@@ -48,7 +48,7 @@ const MAX_AGE_MS = 12_000;
 
 export function createCurrentAuction(context: AuctionContext) {
   const { store, clock, firstId, onAuction, onFailure } = context;
-  const openOrders = createOpenOrders(store, onFailure);
+  const openOrders = createOpenOrders(store, context.vaultRelayer, onFailure);
   const choose = createSelection(context, openOrders);
   let latest: AuctionSnapshot | undefined;
   let building: Promise<AuctionSnapshot> | undefined;
@@ -125,7 +125,7 @@ export function createCurrentAuction(context: AuctionContext) {
 
 /** Creates the selection of the orders of an auction. */
 function createSelection(context: AuctionContext, openOrders: ReturnType<typeof createOpenOrders>) {
-  const { clock, vaultRelayer, deniedTokens, minValidity, funding, pricing } = context;
+  const { clock, deniedTokens, minValidity, funding, pricing } = context;
   const { findDenied, findInFlight, getFees, signatures } = context;
 
   /** Returns the open orders that can be settled now, oldest first, the prices of their tokens, and the others. */
@@ -151,32 +151,27 @@ function createSelection(context: AuctionContext, openOrders: ReturnType<typeof 
     const isSigned = ({ order }: AuctionCandidate) => (invalid.has(order.uid) ? 'invalidSignature' : undefined);
     const signed = invalid.size === 0 ? free : await keep(free, reasons, isSigned);
     const funds = await findFunds(signed);
-    const tokens = new Set<Address>();
+    const pairs = new Set<TokenPair>();
     const funded = await keep(signed, reasons, (candidate) => {
-      const reason = checkFunds(candidate, funds?.get(fundsKey(toFundingQuery(candidate))), funds !== undefined);
-      if (reason === undefined) tokens.add(candidate.order.sellToken).add(candidate.order.buyToken);
+      const reason = checkFunds(candidate, candidate.funds && funds?.get(candidate.funds), funds !== undefined);
+      if (reason === undefined) pairs.add(candidate.pair);
       return reason;
     });
-    const prices = await pricing.find(tokens);
+    const prices = await pricing.find(new Set([...pairs].flatMap(({ sellToken, buyToken }) => [sellToken, buyToken])));
     if (!pricing.required) return { chosen: funded, prices, reasons, fees };
-    return { chosen: await keep(funded, reasons, (each) => checkPrices(each, prices)), prices, reasons, fees };
+    const priced = findPriced(pairs, prices);
+    const chosen = await keep(funded, reasons, ({ pair }) => (priced.has(pair) ? undefined : 'unpriced'));
+    return { chosen, prices, reasons, fees };
   }
 
   /** Reads the funds of owners. `undefined` if this book has no chain to read them from. */
-  async function findFunds(open: readonly AuctionCandidate[]): Promise<ReadonlyMap<string, bigint> | undefined> {
+  async function findFunds(open: readonly AuctionCandidate[]): Promise<ReadonlyMap<FundingQuery, bigint> | undefined> {
     if (funding === undefined) return undefined;
-    const queries = new Map<string, FundingQuery>();
-    await visitAll(open, (candidate) => {
-      if (candidate.needs === undefined) return;
-      const query = toFundingQuery(candidate);
-      queries.set(fundsKey(query), query);
+    const queries = new Set<FundingQuery>();
+    await visitAll(open, ({ funds }) => {
+      if (funds !== undefined) queries.add(funds);
     });
-    return funding.find([...queries.values()]);
-  }
-
-  function toFundingQuery({ order }: AuctionCandidate): FundingQuery {
-    const { owner, sellToken: token, sellTokenBalance: source } = order;
-    return { owner, token, source, spender: vaultRelayer };
+    return funding.find([...queries]);
   }
 
   return choose;

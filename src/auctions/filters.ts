@@ -1,7 +1,7 @@
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import { type Address, type Hex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { AuctionPrices } from '../records/settled-solution.ts';
-import type { AuctionCandidate, AuctionOrder } from './auction-order.ts';
+import type { AuctionCandidate, AuctionOrder, TokenPair } from './auction-order.ts';
 import type { FilterReason } from './filter-reason.ts';
 
 /** The inputs of the checks that need no query. */
@@ -15,14 +15,14 @@ export interface TimeAndTokens {
 
 /** Checks time and tokens. @returns `over` for an order that has expired, `undefined` if it can trade. */
 export function checkTimeAndTokens(
-  { order, validFrom, validTo }: AuctionCandidate,
+  { pair, validFrom, validTo }: AuctionCandidate,
   { now, minValidity, deniedTokens }: TimeAndTokens,
 ): FilterReason | 'over' | undefined {
   if (validTo < now) return 'over';
   if (validFrom > now) return 'notYetValid';
   if (validTo < now + minValidity) return 'shortLived';
   if (deniedTokens.size === 0) return undefined;
-  return deniedTokens.has(order.sellToken) || deniedTokens.has(order.buyToken) ? 'deniedToken' : undefined;
+  return deniedTokens.has(pair.sellToken) || deniedTokens.has(pair.buyToken) ? 'deniedToken' : undefined;
 }
 
 /** Returns the owner, and the receiver if it differs. */
@@ -54,10 +54,10 @@ function isDust(rest: AuctionCandidate['rest'], available: bigint | undefined): 
   return available !== undefined && available < rest.sell && (rest.buy * available) / rest.sell === 0n;
 }
 
-/** Checks that both tokens have a price. Native currency has one. */
-export function checkPrices({ order }: AuctionCandidate, prices: AuctionPrices): FilterReason | undefined {
+/** Returns the pairs of which both tokens have a price. Native currency has one. */
+export function findPriced(pairs: ReadonlySet<TokenPair>, prices: AuctionPrices): ReadonlySet<TokenPair> {
   const isPriced = (token: Address) => token === NATIVE_MARKER || prices[token] !== undefined;
-  return isPriced(order.sellToken) && isPriced(order.buyToken) ? undefined : 'unpriced';
+  return new Set([...pairs].filter(({ sellToken, buyToken }) => isPriced(sellToken) && isPriced(buyToken)));
 }
 
 /** Counts reasons. Reasons without an order are left out. */

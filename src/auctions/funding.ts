@@ -6,13 +6,10 @@ import type { SellTokenSource } from '../protocol/order.ts';
 /** The spendable amounts of owners. */
 export type Funding = ReturnType<typeof createFunding>;
 
-/** An owner, a token, and the place of its balance. */
+/** An owner, a token, and the place of its balance. Orders share the query of their funds. */
 export interface FundingQuery extends FundsQuery {
   readonly source: SellTokenSource;
 }
-
-export const fundsKey = ({ owner, token, source }: Pick<FundingQuery, 'owner' | 'token' | 'source'>) =>
-  `${owner} ${token} ${source}`;
 
 /** Pairs per query. */
 const CHUNK_SIZE = 100;
@@ -30,7 +27,7 @@ export function createFunding(
   settlementContract: Address,
   onFailure: (failure: unknown) => void,
 ) {
-  let previous: ReadonlyMap<string, bigint> = new Map();
+  let previous: ReadonlyMap<FundingQuery, bigint> = new Map();
 
   /** Reads the funds of queries of one kind. Funds of the vault are unknown if the chain client cannot read them. */
   async function readFunds(queries: readonly FundingQuery[]): Promise<readonly (Funds | undefined)[]> {
@@ -65,17 +62,17 @@ export function createFunding(
     /**
      * Reads the spendable amount, the lesser of balance and allowance, of distinct pairs of owner and token.
      *
-     * @returns atoms by `fundsKey`. If a query fails, the previous amount of its pairs is used. After a timeout this
+     * @returns atoms by query. If a query fails, the previous amount of its pairs is used. After a timeout this
      * applies to all remaining pairs, so that an auction does not wait for the timeout of each query.
      */
-    async find(queries: readonly FundingQuery[]): Promise<ReadonlyMap<string, bigint>> {
-      const amounts = new Map<string, bigint>();
+    async find(queries: readonly FundingQuery[]): Promise<ReadonlyMap<FundingQuery, bigint>> {
+      const amounts = new Map<FundingQuery, bigint>();
       const chunks = toChunks(queries);
       let isLate = false;
       const keepPrevious = (chunk: readonly FundingQuery[]) => {
-        for (const key of chunk.map(fundsKey)) {
-          const before = previous.get(key);
-          if (before !== undefined) amounts.set(key, before);
+        for (const query of chunk) {
+          const before = previous.get(query);
+          if (before !== undefined) amounts.set(query, before);
         }
       };
       const worker = async () => {
@@ -90,7 +87,7 @@ export function createFunding(
             for (const [i, result] of funds.entries()) {
               const query = chunk[i];
               if (query !== undefined && result !== undefined)
-                amounts.set(fundsKey(query), lesser(result.balance, result.allowance));
+                amounts.set(query, lesser(result.balance, result.allowance));
             }
           } catch (failure) {
             onFailure(failure);

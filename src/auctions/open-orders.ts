@@ -2,8 +2,16 @@ import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { OrderCursor, Store, StoredOrder } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { isAfterGap } from '../records/log-gap.ts';
-import { type AuctionCandidate, type AuctionOrder, auctionCandidate, compareAuctionOrders } from './auction-order.ts';
+import {
+  type AuctionCandidate,
+  type AuctionOrder,
+  auctionCandidate,
+  compareAuctionOrders,
+  type Sharing,
+  type TokenPair,
+} from './auction-order.ts';
 import type { FeeRules } from './fee-policies.ts';
+import type { FundingQuery } from './funding.ts';
 
 /** Orders that are read in one tick of the event loop. */
 const PAGE = 48;
@@ -11,8 +19,8 @@ const PAGE = 48;
 /** Log entries that are read in one tick of the event loop. */
 const LOG_PAGE = 500;
 
-/** Maximum number of tokens whose text is shared. */
-const MAX_TOKENS = 10_000;
+/** Maximum number of tokens, of pairs, and of queries, that orders share. */
+const MAX_SHARED = 200_000;
 
 /** Maximum number of log entries to follow. If there are more, all open orders are read again. */
 const MAX_LOG_ENTRIES = 20_000;
@@ -20,6 +28,7 @@ const MAX_LOG_ENTRIES = 20_000;
 /** Creates the reader of open orders. The first call reads all of them, the next calls read changed orders only. */
 export function createOpenOrders(
   { orders, events }: Pick<Store, 'orders' | 'events'>,
+  spender: Address,
   onFailure: (failure: unknown) => void,
 ) {
   const candidates = createCandidateList();
@@ -29,16 +38,7 @@ export function createOpenOrders(
   let readAt = 0;
   /** The fee rules of the candidates. */
   let rules: FeeRules | undefined;
-  /** The tokens of orders. A set finds a shared text without a comparison. */
-  const tokens = new Map<Address, Address>();
-
-  function shareToken(token: Address): Address {
-    const shared = tokens.get(token);
-    if (shared !== undefined) return shared;
-    if (tokens.size === MAX_TOKENS) tokens.clear();
-    tokens.set(token, token);
-    return token;
-  }
+  const share = createSharing(spender);
 
   /** Reads changed orders and replaces their candidates. */
   async function read(uids: readonly Hex[]): Promise<void> {
@@ -58,7 +58,7 @@ export function createOpenOrders(
   function toCandidate(row: StoredOrder): AuctionCandidate | undefined {
     if (row.state !== 'open' || rules === undefined) return undefined;
     try {
-      return auctionCandidate(row, rules, shareToken);
+      return auctionCandidate(row, rules, share);
     } catch (failure) {
       onFailure(failure);
       return undefined;
@@ -126,6 +126,34 @@ export function createOpenOrders(
       const order = candidates.get(uid)?.order;
       return order !== undefined && list[indexOf(list, order, compareAuctionOrders)]?.uid === uid;
     },
+  };
+}
+
+function createSharing(spender: Address): Sharing {
+  const tokens = createShared<Address>();
+  const pairs = createShared<TokenPair>();
+  const queries = createShared<FundingQuery>();
+  return {
+    pair: (sellToken, buyToken) =>
+      pairs(`${sellToken} ${buyToken}`, () => ({
+        sellToken: tokens(sellToken, () => sellToken),
+        buyToken: tokens(buyToken, () => buyToken),
+      })),
+    query: ({ owner, sellToken: token, sellTokenBalance: source }) =>
+      queries(`${owner} ${token} ${source}`, () => ({ owner, token, source, spender })),
+  };
+}
+
+/** Creates a table of values. After too many it begins again. A value that exists twice has no other effect. */
+function createShared<T>() {
+  const values = new Map<string, T>();
+  return (key: string, create: () => T): T => {
+    const known = values.get(key);
+    if (known !== undefined) return known;
+    if (values.size === MAX_SHARED) values.clear();
+    const value = create();
+    values.set(key, value);
+    return value;
   };
 }
 
