@@ -120,17 +120,20 @@ export function createCompetitions(context: CompetitionsContext): Competitions {
 
   /**
    * Returns the settlements that belong to a solution in a state. The book reads the settlements in that state, and the
-   * trades of each of them later.
+   * trades of each of them later. One in an earlier block than that of the auction belongs to it only if a fork has
+   * moved it there: the book may have indexed it before the competition.
    */
   function listSettlements(auction: number, solution: Solution, states: readonly IndexedState[], i: number) {
-    const own = (states[i]?.settlements ?? [])
-      .filter(({ transactionHash: hash, number }) => named.get(hash) === auction && executes(hash, number, solution))
-      .map(({ transactionHash }) => transactionHash);
+    const own = (states[i]?.settlements ?? []).filter(
+      ({ transactionHash: hash, number }) => named.get(hash) === auction && executes(hash, number, solution),
+    );
     const later = states.slice(i);
-    return {
-      possible: own.filter((hash) => later.some(isPresent(hash))),
-      certain: own.filter((hash) => later.every(isPresent(hash))),
-    };
+    const possible = own.filter(({ transactionHash: hash }) => later.some(isPresent(hash)));
+    const certain = own.filter(
+      ({ transactionHash: hash, number }) => number >= solution.start && later.every(isPresent(hash)),
+    );
+    const toHash = ({ transactionHash }: { readonly transactionHash: Hex }) => transactionHash;
+    return { possible: possible.map(toHash), certain: certain.map(toHash) };
   }
 
   /** Returns the transactions that may have settled a solution when it was read. `null`: none has settled it. */
@@ -212,7 +215,7 @@ export function createCompetitions(context: CompetitionsContext): Competitions {
     findAttribution(hash, block, before) {
       const own = all.filter(({ auction }) => auction === named.get(hash));
       const matches = own.filter((each) => executes(hash, block, each));
-      if (matches.some((each) => !each.isReplaced && each.recorded < before)) return 'certain';
+      if (matches.some((each) => block >= each.start && !each.isReplaced && each.recorded < before)) return 'certain';
       if (matches.length > 0) return 'possible';
       return named.get(hash) === undefined ? 'none' : 'foreign';
     },
