@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
 import type { PlantedFault } from './planted.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -10,16 +10,31 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const FOLDER = join(ROOT, 'node_modules/.cache/intentbook-planted');
 
 /**
- * Bundles the simulator with a fault in one source file. The file itself is unchanged.
+ * Bundles the simulator, with a fault in one source file. The file itself is unchanged.
  *
  * @returns the path of the bundle.
  * @throws Error if the text to replace does not occur exactly once.
  */
-export async function buildPlanted({ name, file, find, replace }: PlantedFault): Promise<string> {
+export async function buildPlanted(fault?: PlantedFault): Promise<string> {
   mkdirSync(FOLDER, { recursive: true });
+  return fault === undefined ? bundle('plain', []) : bundle(fault.name, [plant(fault)]);
+}
+
+function plant({ name, file, find, replace }: PlantedFault): Plugin {
   const source = readFileSync(join(ROOT, file), 'utf8');
   const count = source.split(find).length - 1;
   if (count !== 1) throw new Error(`"${name}": the text occurs ${count} times in ${file}`);
+  return {
+    name: 'plant',
+    setup(plugins) {
+      plugins.onLoad({ filter: /\.ts$/ }, ({ path }) =>
+        path === join(ROOT, file) ? { contents: source.replace(find, () => replace), loader: 'ts' } : undefined,
+      );
+    },
+  };
+}
+
+async function bundle(name: string, plugins: Plugin[]): Promise<string> {
   const outfile = join(FOLDER, `${name.replace(/\W+/g, '-')}.mjs`);
   await build({
     entryPoints: [join(ROOT, 'test/simulation/index.ts')],
@@ -31,16 +46,7 @@ export async function buildPlanted({ name, file, find, replace }: PlantedFault):
     external: ['better-sqlite3', 'pg', 'koffi', 'secp256k1', 'hash-wasm', '@bitauth/libauth', '@noble/hashes', 'zod'],
     alias: { '#internal': join(ROOT, 'src/internal.ts') },
     logLevel: 'silent',
-    plugins: [
-      {
-        name: 'plant',
-        setup(plugins) {
-          plugins.onLoad({ filter: /\.ts$/ }, ({ path }) =>
-            path === join(ROOT, file) ? { contents: source.replace(find, () => replace), loader: 'ts' } : undefined,
-          );
-        },
-      },
-    ],
+    plugins,
   });
   return outfile;
 }

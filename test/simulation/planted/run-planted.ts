@@ -12,10 +12,15 @@ export interface PlantedResult {
   readonly simulation: typeof Simulation;
 }
 
+/** Returns the bundled simulator, with a fault if there is one. A bundle loads no modules while virtual time passes. */
+export async function loadPlanted(fault?: PlantedFault): Promise<typeof Simulation> {
+  // The bundle has the exports of the entry point.
+  return (await import(pathToFileURL(await buildPlanted(fault)).href)) as typeof Simulation;
+}
+
 /** Runs seeds until one finds the fault. */
 export async function findPlanted(fault: PlantedFault, maxSeeds: number, firstSeed = 1): Promise<PlantedResult> {
-  // The bundle has the exports of the entry point.
-  const simulation = (await import(pathToFileURL(await buildPlanted(fault)).href)) as typeof Simulation;
+  const simulation = await loadPlanted(fault);
   for (let seed = firstSeed; seed < firstSeed + maxSeeds; seed++) {
     const { violation } = await simulation.simulate({ seed, store: fault.store });
     if (violation !== undefined) return { seed, invariant: violation.invariant, simulation };
