@@ -5,7 +5,7 @@ import type { MigrateOptions } from '../server/commands/migrate.ts';
 import { STANDARD_OUTPUT } from '../server/commands/output.ts';
 import type { PruneAges } from '../server/commands/prune.ts';
 import { isTableFile, TABLE_NAMES } from '../server/commands/table-export/index.ts';
-import { rejectUnknownVariables, removeServiceLinks } from '../server/config/environment.ts';
+import { findUnknownVariables, removeServiceLinks } from '../server/config/environment.ts';
 import type { BookOptions, ServeOptions } from '../server/index.ts';
 import { KEY_NAME, KEY_NAME_TEXT } from '../server/settings/api-keys.ts';
 import { BOOK_SETTINGS } from '../server/settings/book-settings.ts';
@@ -13,7 +13,7 @@ import type { Flag } from '../server/settings/flags.ts';
 import { findFlag, flagOfPath, PREFIX } from '../server/settings/flags.ts';
 import { createSettingReader, type SettingReader } from '../server/settings/read.ts';
 import { singleBook } from '../server/settings/single-book.ts';
-import { UsageError } from '../server/settings/usage-error.ts';
+import { assertNoProblem, UsageError } from '../server/settings/usage-error.ts';
 import type { CommandInfo } from './commands.ts';
 import { COMMANDS, findCommand, toMaintenanceName } from './commands.ts';
 import { SHELLS, type Shell } from './completion.ts';
@@ -68,21 +68,24 @@ export type Command =
  * Parses a command line. Every flag has an environment variable, such as `INTENTBOOK_MAX_OPEN_ORDERS` for
  * `--max-open-orders`. The flag wins; an empty variable counts as absent.
  *
- * @throws UsageError with a one-line message.
+ * @throws UsageError with all unknown names and malformed values.
  */
 export function parseCommand(
   args: readonly string[],
   variables: Readonly<Record<string, string | undefined>>,
 ): Command {
   if (args.length === 0) return { name: 'help' };
-  const { given, words, special, all } = splitArgs(args);
+  const { given, words, special, all, problems } = splitArgs(args);
   const [word, argument] = words;
+  // An unknown flag has no value, so that its value may be the first word.
+  const isRead = special === undefined && findCommand(word) !== undefined && word !== 'help' && word !== 'version';
+  if (!isRead) assertNoProblem(problems);
   if (special === 'version') return { name: 'version' };
   if (special === 'help') return getHelp(word, all);
   const command = requireCommand(word);
   if (command.name === 'help') return getHelp(argument === undefined ? undefined : requireCommand(argument).name, all);
   const unexpected = words[1 + (command.argument?.split(' ').length ?? 0)];
-  if (unexpected !== undefined) {
+  if (unexpected !== undefined && problems.length === 0) {
     throw new UsageError(`unexpected argument "${unexpected}"; flags begin with two dashes`);
   }
   if (command.name === 'version') return { name: 'version', ...(given.has('json') && { json: true as const }) };
@@ -90,11 +93,15 @@ export function parseCommand(
     throw new UsageError(`${command.name} cannot use the standard input or output; "./-" is the file of this name`);
   }
   const env = removeServiceLinks(variables);
-  rejectUnknownVariables(env);
-  const foreign = [...given.keys()].find((name) => !command.flags.some((flag) => flag.name === name));
-  if (foreign !== undefined) throw new UsageError(`--${foreign} is not a flag of "intentbook ${command.name}"`);
+  const foreign = [...given.keys()].filter((name) => !command.flags.some((flag) => flag.name === name));
   const contract = readContractVariables(given, env);
   const reader = createSettingReader({ given, env: contract.env });
+  assertNoProblem([
+    ...problems,
+    ...findUnknownVariables(env),
+    ...foreign.map((name) => `--${name} is not a flag of "intentbook ${command.name}"`),
+    ...reader.problems(command.flags),
+  ]);
   const json = reader.value('json') === true;
   if (command.name === 'init') {
     const chain = (reader.value('chain') ?? BOOK_SETTINGS.chain.default) as string | number; // parsed
@@ -161,7 +168,7 @@ function toMaintenanceCommand(
   if (argument !== undefined && file === undefined) {
     throw new UsageError(`a file is missing: intentbook ${command} ${argument}`);
   }
-  assertCompatible(flags, given, reader);
+  assertNoProblem(findIncompatible(flags, given, reader));
   const isRetention = ({ name }: Flag) => name.startsWith('retention-');
   const book = readBook(
     flags.filter((flag) => !isRetention(flag)),
@@ -284,8 +291,7 @@ function toServeCommand(
     }
     return { name: 'serve', config: String(config), options: server, warnings };
   }
-  assertCompatible(flags, given, reader);
-  assertTogether(flags, reader);
+  assertNoProblem([...findIncompatible(flags, given, reader), ...findIncomplete(flags, reader)]);
   return { name: 'serve', options: { ...server, ...readBook(bookFlags, reader) }, warnings };
 }
 
@@ -295,30 +301,33 @@ function readBook(flags: readonly Flag[], reader: SettingReader): BookOptions {
   return book['postgres'] === undefined && db !== undefined ? { ...book, db: String(db) } : book;
 }
 
-/** @throws UsageError if a flag has no effect without another, or excludes another. */
-function assertCompatible(flags: readonly Flag[], given: ReadonlyMap<string, string>, reader: SettingReader): void {
-  if (given.has('db') && reader.source('postgres') !== undefined) {
-    throw new UsageError('--db and --postgres cannot be combined');
-  }
-  for (const { name, setting } of flags) {
+/** Finds flags that have no effect without another, or exclude another. */
+function findIncompatible(flags: readonly Flag[], given: ReadonlyMap<string, string>, reader: SettingReader): string[] {
+  const both = given.has('db') && reader.source('postgres') !== undefined;
+  const lonely = flags.flatMap(({ name, setting }) => {
     const required = setting.requires === undefined ? undefined : flagOfPath([setting.requires]);
     // A variable may belong to several servers, but a rule that is not checked is an error.
     const source = given.has(name) || setting.notEmpty === true ? reader.source(name) : undefined;
-    if (source === undefined || required === undefined || reader.source(required.name) !== undefined) continue;
-    if (!flags.includes(required)) continue; // not a flag of this command
-    throw new UsageError(`${source} requires --${required.name} ${required.setting.type.value}`);
-  }
+    if (source === undefined || required === undefined || reader.source(required.name) !== undefined) return [];
+    if (!flags.includes(required)) return []; // not a flag of this command
+    return [`${source} requires --${required.name} ${required.setting.type.value}`];
+  });
+  return both ? ['--db and --postgres cannot be combined', ...lonely] : lonely;
 }
 
-/** @throws UsageError if settings that belong together are incomplete. */
-function assertTogether(flags: readonly Flag[], reader: SettingReader): void {
+/** Finds settings that others need and that are absent. One problem per absent setting. */
+function findIncomplete(flags: readonly Flag[], reader: SettingReader): string[] {
+  const missing = new Map<Flag, string>();
   for (const { name, together } of flags) {
     const source = reader.source(name);
-    const missing = together.map(flagOfPath).find((other) => other !== undefined && !reader.source(other.name));
-    if (source === undefined || missing === undefined) continue;
-    const isOwn = source.startsWith('--') || source.startsWith(PREFIX);
-    throw new UsageError(`${source} requires ${isOwn ? `--${missing.name}` : missing.variable}`);
+    if (source === undefined) continue;
+    for (const other of together.map(flagOfPath)) {
+      if (other === undefined || missing.has(other) || reader.source(other.name) !== undefined) continue;
+      const isOwn = source.startsWith('--') || source.startsWith(PREFIX);
+      missing.set(other, `${source} requires ${isOwn ? `--${other.name}` : other.variable}`);
+    }
   }
+  return [...missing.values()];
 }
 
 /**

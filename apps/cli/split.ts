@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util';
 import { formatUnknownName } from '#internal';
 import { FLAGS, findFlag } from '../server/settings/flags.ts';
-import { UsageError } from '../server/settings/usage-error.ts';
 import { findCommand } from './commands.ts';
 
 /** A command line whose values are not validated yet. */
@@ -12,6 +11,8 @@ export interface SplitArgs {
   readonly special: 'help' | 'version' | undefined;
   /** Whether the help lists all flags. */
   readonly all: boolean;
+  /** Unknown and repeated flags, and missing values. */
+  readonly problems: readonly string[];
 }
 
 const SPECIAL = {
@@ -20,7 +21,7 @@ const SPECIAL = {
   all: { type: 'boolean' },
 } as const;
 
-/** Splits a command line into flags and words. @throws UsageError for unknown or repeated flags and missing values. */
+/** Splits a command line into flags and words. */
 export function splitArgs(args: readonly string[]): SplitArgs {
   // A flag that may have no value takes one only after an equals sign: `--migrate=off`.
   const types = FLAGS.map(({ name }) => [name, { type: isSwitch(name) ? 'boolean' : 'string' }] as const);
@@ -28,6 +29,7 @@ export function splitArgs(args: readonly string[]): SplitArgs {
   const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
   const given = new Map<string, string>();
   const words: string[] = [];
+  const problems: string[] = [];
   let special: SplitArgs['special'];
   let all = false;
   for (const token of tokens) {
@@ -37,17 +39,16 @@ export function splitArgs(args: readonly string[]): SplitArgs {
     const flag = findFlag(name);
     if (name === 'help' || name === 'version') special ??= name;
     else if (name === 'all') all = true;
-    else if (flag === undefined || !rawName.startsWith('--'))
-      throw new UsageError(formatUnknownFlag(rawName, words[0]));
-    else if (given.has(name)) throw new UsageError(`--${name} must be given once`);
+    else if (flag === undefined || !rawName.startsWith('--')) problems.push(formatUnknownFlag(rawName, words[0]));
+    else if (given.has(name)) problems.push(`--${name} must be given once`);
     else if (isSwitch(name) && !inlineValue) given.set(name, 'on');
     // The next flag would otherwise be taken as the value.
     else if (value === undefined || (!inlineValue && /^--?[a-z]/i.test(value))) {
-      throw new UsageError(`--${name} requires a value: --${name} ${flag.inFile ? '<file>' : flag.setting.type.value}`);
+      problems.push(`--${name} requires a value: --${name} ${flag.inFile ? '<file>' : flag.setting.type.value}`);
     } else given.set(name, value);
   }
-  if (all && special !== 'help' && words[0] !== 'help') throw new UsageError('--all requires --help');
-  return { given, words, special, all };
+  if (all && special !== 'help' && words[0] !== 'help') problems.push('--all requires --help');
+  return { given, words, special, all, problems };
 }
 
 function isSwitch(name: string): boolean {

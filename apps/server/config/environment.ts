@@ -1,6 +1,5 @@
 import { formatUnknownName } from '#internal';
 import { FLAGS, PREFIX } from '../settings/flags.ts';
-import { UsageError } from '../settings/usage-error.ts';
 
 /** A process environment. */
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -19,17 +18,17 @@ export function removeServiceLinks(env: Environment): Environment {
 }
 
 /**
- * Rejects unknown variables with the prefix INTENTBOOK_, so that a misspelled one does not silently become a default.
+ * Finds unknown variables with the prefix INTENTBOOK_, so that a misspelled one does not silently become a default.
  *
- * @throws UsageError with the name of the most similar variable.
+ * @returns a problem for each, with the name of the most similar variable.
  */
-export function rejectUnknownVariables(env: Environment): void {
+export function findUnknownVariables(env: Environment): string[] {
   const known = FLAGS.map(({ variable }) => variable).filter((name) => name.startsWith(PREFIX));
   // Names are compared without the common prefix, which would make them all similar.
   const bare = (name: string) => name.slice(PREFIX.length);
-  for (const [name, value] of Object.entries(env)) {
-    if (!name.startsWith(PREFIX) || !value || known.includes(name)) continue;
+  return Object.entries(env).flatMap(([name, value]) => {
+    if (!name.startsWith(PREFIX) || !value || known.includes(name)) return [];
     const text = formatUnknownName('variable', bare(name), known.map(bare));
-    throw new UsageError(text.replace(/"(?=\w)/g, `"${PREFIX}`));
-  }
+    return [text.replace(/"(?=\w)/g, `"${PREFIX}`)];
+  });
 }

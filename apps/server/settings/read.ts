@@ -27,12 +27,15 @@ export interface SettingReader {
   value(name: string): unknown;
   /** Returns the given values of flags, in the structure of a configuration file. */
   values(flags: readonly Flag[]): Record<string, unknown>;
+  /** Returns the problems of the given values of flags. */
+  problems(flags: readonly Flag[]): string[];
 }
 
 /**
  * Creates a reader.
  *
- * @throws UsageError from its functions if a value is malformed; the message has the flag or the variable.
+ * @throws UsageError from its functions, except `problems`, if a value is malformed; the message has the flag or the
+ *   variable.
  */
 export function createSettingReader({ given, env }: SettingSources): SettingReader {
   function getText({ name, variable, setting }: Flag): { readonly text: string; readonly source: string } | undefined {
@@ -45,8 +48,17 @@ export function createSettingReader({ given, env }: SettingSources): SettingRead
     return text ? { text, source: variable } : undefined;
   }
 
-  /** Finds a setting: on the command line before the environment, each directly before in a file. */
+  // A file of a secret may be a pipe, which can be read once.
+  const cache = new Map<string, Found | undefined>();
+
   function find(flag: Flag): Found | undefined {
+    const key = [flag.scope, ...flag.path].join('.');
+    if (!cache.has(key)) cache.set(key, read(flag));
+    return cache.get(key);
+  }
+
+  /** Reads a setting: on the command line before the environment, each directly before in a file. */
+  function read(flag: Flag): Found | undefined {
     const both = FLAGS.filter(({ path, scope }) => scope === flag.scope && path.join('.') === flag.path.join('.'));
     const found = both.flatMap((each) => {
       const text = getText(each);
@@ -75,6 +87,17 @@ export function createSettingReader({ given, env }: SettingSources): SettingRead
         if (found !== undefined) put(values, flag.path, found.value);
       }
       return values;
+    },
+    problems(flags) {
+      return flags.flatMap((flag) => {
+        try {
+          find(flag);
+          return [];
+        } catch (error) {
+          if (error instanceof UsageError) return [error.message];
+          throw error;
+        }
+      });
     },
   };
 }
