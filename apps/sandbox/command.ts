@@ -1,7 +1,7 @@
 import { parseArgs, styleText } from 'node:util';
 import { CHAINS, chainBySegment, formatUnknownName } from '#internal';
 import { describeSandbox } from './describe.ts';
-import { FRONT_ENDS, type FrontEnd, formatFrontEndEnv } from './front-end-env.ts';
+import { FRONT_ENDS, formatFrontEndEnv } from './front-end-env.ts';
 import { stopIdleNodes } from './node-chain.ts';
 import { createSandbox } from './sandbox.ts';
 import type { Sandbox, SandboxOptions } from './sandbox-types.ts';
@@ -88,7 +88,11 @@ const ECHO = 500;
  */
 export async function runSandboxCommand(args: readonly string[], host: CommandHost = process): Promise<void> {
   const fail = (code: number, error: unknown): never => {
-    host.stderr.write(`intentbook: ${error instanceof Error ? error.message : String(error)}\n`);
+    const { name, message } = error instanceof Error ? error : new Error(String(error));
+    if (args.includes('--json')) {
+      const kind = code === MISUSED ? 'UsageError' : name;
+      host.stdout.write(`${JSON.stringify({ ok: false, error: { code: kind, message } })}\n`);
+    } else host.stderr.write(`intentbook: ${message}\n`);
     return host.exit(code);
   };
   let flags: ReturnType<typeof readFlags>;
@@ -131,75 +135,76 @@ async function closeAll(sandbox: Sandbox): Promise<void> {
   await stopIdleNodes();
 }
 
-/** @throws TypeError if a flag is unknown, repeated or malformed. */
+/** @throws TypeError with all flags that are unknown, repeated or malformed. */
 function readFlags(args: readonly string[]) {
   const { tokens, values } = parseArgs({ args: [...args], options: FLAGS, strict: false, tokens: true });
+  const problems: string[] = [];
   const given = new Set<string>();
   for (const token of tokens) {
-    if (token.kind === 'positional') throw new TypeError(`argument "${token.value}" is not known`);
+    if (token.kind === 'positional') problems.push(`argument "${token.value}" is not known`);
     if (token.kind !== 'option') continue;
     if (!Object.hasOwn(FLAGS, token.name)) {
-      throw new TypeError(
+      problems.push(
         formatUnknownName(
           'flag',
           token.rawName,
           Object.keys(FLAGS).map((name) => `--${name}`),
         ),
       );
+      continue;
     }
     const isText = FLAGS[token.name as keyof typeof FLAGS].type === 'string'; // a known name
-    if (!isText && token.value !== undefined) throw new TypeError(`${token.rawName} must not have a value`);
-    if (isText && token.value === undefined) throw new TypeError(`${token.rawName} must have a value`);
-    if (given.has(token.name)) throw new TypeError(`${token.rawName} must be given once`);
+    if (!isText && token.value !== undefined) problems.push(`${token.rawName} must not have a value`);
+    if (isText && token.value === undefined) problems.push(`${token.rawName} must have a value`);
+    if (given.has(token.name)) problems.push(`${token.rawName} must be given once`);
     given.add(token.name);
   }
   const text = (name: keyof typeof FLAGS) => (typeof values[name] === 'string' ? values[name] : undefined);
-  const number = (name: keyof typeof FLAGS, fallback: number, most: number) => {
-    const value = text(name);
-    if (value === undefined) return fallback;
-    if (/^\d{1,15}$/.test(value) && Number(value) <= most) return Number(value);
-    throw new TypeError(`--${name} must be an integer from 0 to ${most}, got "${value}"`);
+  /** Parses a flag, if it is given. */
+  const read = <T>(name: keyof typeof FLAGS, parse: (text: string) => T | undefined, expected: string) => {
+    const given = text(name);
+    const value = given === undefined ? undefined : parse(given);
+    if (given !== undefined && value === undefined) problems.push(`--${name} must be ${expected}, got "${given}"`);
+    return value;
   };
-  const seed = text('seed') === undefined ? {} : { seed: number('seed', 0, Number.MAX_SAFE_INTEGER) };
+  const integer = (name: keyof typeof FLAGS, most: number) => {
+    const parse = (each: string) => (/^\d{1,16}$/.test(each) && Number(each) <= most ? Number(each) : undefined);
+    return read(name, parse, `an integer from 0 to ${most}`);
+  };
+  const member = <T extends string>(name: keyof typeof FLAGS, members: readonly T[]) =>
+    read(name, (each) => members.find((member) => member === each), `one of ${members.join(', ')}`);
+  const chains = CHAINS.map(({ segment }) => segment).join(', ');
+  const seed = integer('seed', Number.MAX_SAFE_INTEGER);
   const options: SandboxOptions = {
-    chainId: parseChain(text('chain') ?? 'sepolia'),
+    chainId: read('chain', parseChain, `a chain id or one of ${chains}`) ?? parseChain('sepolia') ?? 0,
     ...(values['simulated'] === true ? { chain: 'simulated' as const } : {}),
     ...(text('fork') === undefined ? {} : { fork: text('fork') ?? '' }),
-    port: number('port', 8080, 65_535),
-    rpcPort: number('rpc-port', 8545, 65_535),
+    port: integer('port', 65_535) ?? 8080,
+    rpcPort: integer('rpc-port', 65_535) ?? 8545,
     host: text('host') ?? '127.0.0.1',
-    blockTime: number('block-time', 0, 3600),
+    blockTime: integer('block-time', 3600) ?? 0,
     ...(text('tokens') === undefined
       ? {}
       : { tokens: (text('tokens') ?? '').split(',').filter((symbol) => symbol !== '') }),
-    solver: parseSolver(text('solver') ?? 'auto'),
-    ...seed,
+    solver: member('solver', ['auto', 'manual', 'off']) ?? 'auto',
+    ...(seed === undefined ? {} : { seed }),
     ...(text('state') === undefined ? {} : { state: text('state') ?? '' }),
   };
-  const env = text('env') === undefined ? undefined : parseFrontEnd(text('env') ?? '');
-  if (env !== undefined && values.json === true) throw new TypeError('--env and --json exclude each other');
+  const env = member('env', FRONT_ENDS);
+  if (env !== undefined && values.json === true) problems.push('--env and --json exclude each other');
   // A front end reads balances from the node.
-  if (env !== undefined && options.chain === 'simulated')
-    throw new TypeError('--env must not be given with --simulated');
+  if (env !== undefined && options.chain === 'simulated') problems.push('--env must not be given with --simulated');
+  if (problems.length > 0) {
+    throw new TypeError(
+      problems.length === 1 ? problems[0] : [`${problems.length} problems:`, ...problems].join('\n  '),
+    );
+  }
   return { options, env, json: values.json === true, help: values.help === true };
 }
 
-function parseChain(text: string): number {
+function parseChain(text: string): number | undefined {
   const chainId = chainBySegment(text)?.chainId ?? Number(text);
-  if (Number.isSafeInteger(chainId) && chainId > 0) return chainId;
-  const names = CHAINS.map(({ segment }) => segment).join(', ');
-  throw new TypeError(`--chain must be a chain id or one of ${names}, got "${text}"`);
-}
-
-function parseFrontEnd(text: string): FrontEnd {
-  const found = FRONT_ENDS.find((each) => each === text);
-  if (found !== undefined) return found;
-  throw new TypeError(`--env must be one of ${FRONT_ENDS.join(', ')}, got "${text}"`);
-}
-
-function parseSolver(text: string): 'auto' | 'manual' | 'off' {
-  if (text === 'auto' || text === 'manual' || text === 'off') return text;
-  throw new TypeError(`--solver must be auto, manual or off, got "${text}"`);
+  return Number.isSafeInteger(chainId) && chainId > 0 ? chainId : undefined;
 }
 
 function banner(sandbox: Sandbox, ms: number, { stdout }: CommandHost): string {

@@ -50,12 +50,33 @@ describe('intentbook sandbox', () => {
 
   it.each([
     [['--env', 'uniswap'], '--env must be one of cowswap, cow-explorer, got "uniswap"'],
-    [['--env', 'cowswap', '--json'], '--env and --json exclude each other'],
     [['--env', 'cowswap', '--simulated'], '--env must not be given with --simulated'],
+    [
+      ['--prot', '--port=http', '--solver=on', '--env=cowswap', '--simulated'],
+      [
+        '4 problems:',
+        'unknown flag "--prot", did you mean "--port"?',
+        '--port must be an integer from 0 to 65535, got "http"',
+        '--solver must be one of auto, manual, off, got "on"',
+        '--env must not be given with --simulated',
+      ].join('\n  '),
+    ],
   ])('rejects %j', async (args, message) => {
     const { host, written, exits } = createHost();
     await expect(runSandboxCommand(args, host)).rejects.toThrow('the command has ended');
     expect([exits, written.join('')]).toEqual([[2], `intentbook: ${message}\n`]);
+  });
+
+  it.each([
+    [['--env', 'cowswap'], 2, 'UsageError', '--env and --json exclude each other'],
+    [['--port', 'http'], 2, 'UsageError', '--port must be an integer from 0 to 65535, got "http"'],
+    [['--simulated', '--port', '0', '--tokens', 'NONE'], 1, 'TypeError', expect.stringContaining('"NONE"')],
+  ])('prints the error of %j with --json as JSON', async (args, exit, code, message) => {
+    const { host, written, exits } = createHost();
+    const run = runSandboxCommand([...args, '--json'], { ...host, stderr: { write() {} } });
+    await expect(run).rejects.toThrow('the command has ended');
+    expect(exits).toEqual([exit]);
+    expect(JSON.parse(written.join(''))).toEqual({ ok: false, error: { code, message } });
   });
 
   it('prints the variables of a front end', async () => {
