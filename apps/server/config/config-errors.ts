@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import { formatUnknownName } from '#internal';
+import { flagOfPath } from '../settings/flags.ts';
 
 /** Invalid settings. Each problem is one line that names its key. */
 export class ConfigError extends TypeError {
@@ -27,9 +28,27 @@ export function formatProblems(error: z.ZodError, value: unknown, schema: Node):
     const where = formatPath(issue.path);
     if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey(key, issue.path, schema));
     const reason = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? 'is not allowed') : issue.message;
-    const absent = issue.code !== 'invalid_key' && at(value, issue.path) === undefined;
-    return `${where === '' ? 'it' : where} ${absent ? 'is missing: it ' : ''}${reason}`;
+    const name = where === '' ? 'it' : where;
+    if (issue.code === 'invalid_key') return `${name} ${reason}`;
+    const given = at(value, issue.path);
+    if (given === undefined) return `${name} is missing: it ${reason}`;
+    // A suggestion is the end of a message.
+    return `${name} ${reason.replace(/(; did you mean .*)?$/, (end) => `, got ${formatValue(given, issue.path)}${end}`)}`;
   });
+}
+
+/** Maximum number of characters of a value in a message. */
+const MAX_TEXT = 60;
+
+/** Formats a given value. Of an object, a long text, a secret and a value without a flag, it is the type. */
+function formatValue(value: unknown, path: readonly PropertyKey[]): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'an object';
+  const keys = path.filter((key): key is string => typeof key === 'string' && key !== 'books' && key !== 'defaults');
+  const isPublic = flagOfPath(keys)?.setting.secret === undefined && flagOfPath(keys) !== undefined;
+  if (typeof value === 'string') return isPublic && value.length <= MAX_TEXT ? `"${value}"` : 'text';
+  return isPublic ? String(value) : `a ${typeof value}`;
 }
 
 /** Formats a path: `books[1].chain`. */

@@ -66,28 +66,30 @@ describe('chain without a known deployment', () => {
   );
 });
 
+const CONNECTION = 'a connection string: postgres://user:password@host:5432/database';
+
 describe('configuration error', () => {
   const ORACLE = `0x${'12'.repeat(20)}`;
   const oneBook = (book: object) => ({ books: [{ chain: 'sepolia', ...book }] });
   test.each([
     [{}, 'books is missing: it must be a list of books'],
     [{ books: [] }, 'books must name one book at least'],
-    [{ books: {} }, 'books must be a list of books'],
+    [{ books: {} }, 'books must be a list of books, got an object'],
     [{ ...oneBook({}), prot: 80 }, 'unknown key "prot", did you mean "port"?'],
-    [{ ...oneBook({}), port: '80' }, 'port must be an integer from 0 to 65535'],
+    [{ ...oneBook({}), port: '80' }, 'port must be an integer from 0 to 65535, got "80"'],
     [{ ...oneBook({}), maxOpenOrders: 5 }, 'unknown key "maxOpenOrders" here; it belongs to defaults or books[]'],
     [oneBook({ port: 80 }), 'books[0]: unknown key "port" here; it belongs to the top'],
     [oneBook({ maxOpenOrder: 5 }), 'books[0]: unknown key "maxOpenOrder", did you mean "maxOpenOrders"?'],
     [{ ...oneBook({}), defaults: { solver: [] } }, 'defaults: unknown key "solver", did you mean "solvers"?'],
     [oneBook({ store: 'memory' }), 'books[0]: unknown key "store"'],
-    [oneBook({ maxOpenOrders: 0 }), 'books[0].maxOpenOrders must be an integer from 1 up, or "off"'],
+    [oneBook({ maxOpenOrders: 0 }), 'books[0].maxOpenOrders must be an integer from 1 up, or "off", got 0'],
     [oneBook({ ownerLimits: { '0x12': {} } }), 'books[0].ownerLimits.0x12 must be 0x and 40 hex digits'],
     [
       oneBook({ ownerLimits: { [ORACLE]: { maxOpenOrders: '5' } } }),
       `books[0].ownerLimits.${ORACLE}.maxOpenOrders must be an integer from 0 up, or null`,
     ],
     [oneBook({ chain: 'goerli' }), 'books[0].chain must be one of mainnet (or ethereum), xdai (or gnosis), '],
-    [oneBook({ chain: 'sepollia' }), 'sepolia, or a chain id; did you mean "sepolia"?'],
+    [oneBook({ chain: 'sepollia' }), 'sepolia, or a chain id, got "sepollia"; did you mean "sepolia"?'],
     [
       oneBook({ chain: 1_115_511 }),
       'books[0].chain: the protocol has no known contracts on chain 1115511; set "settlementContract"; did you mean "11155111"?',
@@ -101,7 +103,7 @@ describe('configuration error', () => {
     [oneBook({ settlementContract: '0x12' }), 'books[0].settlementContract must be 0x and 40 hex digits'],
     [oneBook({ solvers: ['localhost:80'] }), 'books[0].solvers[0] must be an http or https URL'],
     [oneBook({ prices: { '0x12': '1' } }), 'books[0].prices'],
-    [oneBook({ prices: 7 }), 'books[0].prices must be prices by token, the name of a file with them, or "off"'],
+    [oneBook({ prices: 7 }), 'books[0].prices must be prices by token, the name of a file with them, or "off", got 7'],
     [oneBook({ sanctionsOracle: ORACLE }), 'books[0]: "rpc" is missing: "sanctionsOracle" requires it'],
     [
       { ...oneBook({}), defaults: { sanctionsOracle: ORACLE } },
@@ -155,6 +157,7 @@ describe('configuration error', () => {
     })();
     expect(problems).toHaveLength(3);
     expect(JSON.stringify(problems)).not.toContain('secret');
+    expect(problems).toContain(`books[1].postgres must be ${CONNECTION}, got text`);
   });
 });
 
