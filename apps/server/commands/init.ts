@@ -63,14 +63,15 @@ function comment(key: string, setting: Setting, indent: string): string {
 /**
  * Writes a new configuration file, which may get secrets: other users of the machine cannot read it.
  *
- * @throws Error if the file exists.
+ * @throws Error if the file exists, or if its folder does not.
  */
 export async function initConfig(file: string, chain: string | number): Promise<string> {
   const path = resolve(file);
   const schema = existsSync(resolve(dirname(path), SCHEMA)) ? SCHEMA : undefined;
   await writeFile(path, configTemplate(chain, schema), { flag: 'wx', mode: 0o600 }).catch((cause: unknown) => {
-    const exists = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST';
-    throw exists ? new Error(`the file "${path}" already exists`) : cause;
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+    if (code === 'EEXIST') throw new Error(`the file "${path}" already exists`);
+    throw code === 'ENOENT' ? new Error(`the folder "${dirname(path)}" does not exist; create it first`) : cause;
   });
   return path;
 }

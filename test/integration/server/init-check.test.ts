@@ -69,6 +69,8 @@ describe('intentbook init', () => {
     });
     const second = await intentbook(['init'], { cwd }).ended;
     expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('intentbook.json" already exists')]);
+    const missing = await intentbook(['init', 'missing/books.json'], { cwd }).ended;
+    expect([missing.code, missing.stderr]).toEqual([1, expect.stringMatching(/missing" does not exist; create it/)]);
     const { stdout } = await intentbook(['init', 'my book.json', '--chain', 'gnosis'], { cwd }).ended;
     expect(stdout).toContain(`"intentbook check --config 'my book.json'"`);
   });
