@@ -28,6 +28,8 @@ describe('npm create intentbook, from its tarball', () => {
     const { status, stdout, stderr } = create(`My ${template}`, '--template', template);
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout).toContain(`  cd "My ${template}"\n  npm install\n  npm test\n`);
+    // The dApp is a module, which prints nothing when it is run.
+    expect(stdout.includes('  npm start\n')).toBe(template !== 'dapp');
     const project = join(folder, `My ${template}`);
     const created = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
     expect(created).toMatchObject({ name: `my-${template}`, private: true, scripts: { test: expect.any(String) } });
