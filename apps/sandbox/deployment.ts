@@ -17,6 +17,12 @@ const MULTICALL: Address = '0xca11bde05977b3631167028862be2a173976ca11';
 /** The contract of allowances by signature, the same on every public chain. */
 const PERMIT2: Address = '0x000000000022d473030f116ddee9f6b43ac78ba3';
 
+/** Contracts of orders with conditions, such as TWAP orders, and the handler of Safes that verifies them. */
+const COMPOSABLE_ORDERS: Address = '0xfdafc9d1902f4e0b84f65f49f244b32b31013b74';
+const INTERVAL_ORDERS: Address = '0x6cf1e9ca41f7611def408122793c358a3d11e5a5';
+const BLOCK_TIME: Address = '0x52ed56da04309aca4c3fecc595298d80c2f16bac';
+const SAFE_HANDLER: Address = '0x2f55e8b20d0b9fefa187aa7d00b6cbe563605bf5';
+
 /** Arachnid's deployment proxy, which the protocol's contracts are deployed through by CREATE2. */
 const DEPLOYER: Address = '0x4e59b44847b379578588920ca78fbf26c0b4956c';
 
@@ -101,6 +107,10 @@ export async function deployWorld(rpc: Rpc, contracts: Contracts, tokens: readon
     install(rpc, contracts.hooksTrampoline, `0x${ARTIFACTS.HooksTrampoline}`, settlement),
     install(rpc, MULTICALL, `0x${ARTIFACTS.Multicall3}`),
     install(rpc, PERMIT2, `0x${ARTIFACTS.Permit2}`),
+    install(rpc, COMPOSABLE_ORDERS, `0x${ARTIFACTS.ComposableOrders}`, settlement),
+    install(rpc, INTERVAL_ORDERS, `0x${ARTIFACTS.IntervalOrders}`, COMPOSABLE_ORDERS),
+    install(rpc, BLOCK_TIME, `0x${ARTIFACTS.BlockTime}`),
+    install(rpc, SAFE_HANDLER, `0x${ARTIFACTS.SafeHandler}`),
     install(rpc, nativeFlow, `0x${ARTIFACTS.NativeFlow}`, settlement, wrappedNative, vaultRelayer),
     ...others.map(({ address, name, symbol, decimals }) =>
       install(rpc, address, `0x${ARTIFACTS.SandboxToken}`, textWord(name), textWord(symbol), BigInt(decimals)),
