@@ -1,9 +1,10 @@
 import { type Api, type ApiResponse, type Order, type OrderBook, OrderBookError, type OrderTrade } from 'intentbook';
-import type { Endpoint, Match } from '#internal';
+import type { Endpoint, Environment, Match } from '#internal';
 import {
   allowHeader,
   chainById,
   decodeParam,
+  deployment,
   failureResponse,
   jsonResponse,
   parseHex,
@@ -132,10 +133,23 @@ function describeSite({ books, accounts, docs = false, webPush }: ExplorerOption
         environment,
         chainId,
         settlementContract,
+        names: { ...nameContracts(book, environment), ...toLowerCaseKeys(entry.names) },
         ...(link === undefined ? {} : { blockExplorer: link.replace(/\/+$/, '') }),
       };
     }),
   };
+}
+
+/** Names the contracts of a book that are known. */
+function nameContracts({ chainId, settlementContract }: OrderBook, environment: Environment): Record<string, string> {
+  const { settlement, vaultRelayer, ethFlow } = deployment(environment, chainById(chainId));
+  const own = { [settlementContract]: 'Settlement contract' };
+  if (settlement !== settlementContract) return own;
+  return { ...own, [vaultRelayer]: 'Vault relayer', [ethFlow]: 'Native currency orders' };
+}
+
+function toLowerCaseKeys(names: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(names).map(([address, name]) => [address.toLowerCase(), name]));
 }
 
 function addressesIn(query: URLSearchParams): string[] {
@@ -221,5 +235,20 @@ async function readCompetition({ book, reads }: ShownBook, id: string) {
   if (id !== 'latest' && !/^\d{1,15}$/.test(id)) return null;
   const found =
     id === 'latest' ? await book.auctions.latestCompetition(reads) : await book.auctions.competition(Number(id), reads);
-  return found ?? null;
+  if (found === undefined) return null;
+  const [previous, next] = await Promise.all(
+    [-1, 1].map((step) => findCompetition(book, reads, found.auctionId, step)),
+  );
+  return { ...found, previous, next };
+}
+
+/** Auctions without a competition between two that have one, at most. */
+const MAX_GAP = 8;
+
+/** Returns the id of the next auction, or of the one before with the step -1, that has a competition. */
+async function findCompetition(book: OrderBook, reads: CompetitionReads, auctionId: number, step: number) {
+  for (let id = auctionId + step; id > 0 && Math.abs(id - auctionId) <= MAX_GAP; id += step) {
+    if ((await book.auctions.competition(id, reads)) !== undefined) return id;
+  }
+  return undefined;
 }

@@ -18,6 +18,8 @@ export interface ExplorerBook {
   readonly environment?: Environment;
   /** Tokens that the chain client cannot describe, or whose symbols are wrong. Default: none. */
   readonly tokens?: readonly KnownToken[];
+  /** Names of accounts that the page shows, such as solvers, by address. Default: none. */
+  readonly names?: Readonly<Record<string, string>>;
   /** Base URL of a block explorer. `false`: no links. Default: the block explorer of the chain, if it is known. */
   readonly blockExplorer?: string | false;
   /** Whether competitions are shown only after their deadline block. Default: false. */

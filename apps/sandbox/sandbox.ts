@@ -58,8 +58,9 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   const keys = await loading;
   const { chain, tokens, book, accountInterface, solver, clock, faults, token, synchronize } = world;
   const { chainId, contracts } = chain;
+  const names = { [contracts.solver]: 'Sandbox solver' };
   const server = await serveBooks({
-    books: [{ book, chain: chainById(chainId)?.segment ?? String(chainId), blockExplorer: false }],
+    books: [{ book, chain: chainById(chainId)?.segment ?? String(chainId), names, blockExplorer: false }],
     accounts: accountInterface,
     operatorToken: OPERATOR_TOKEN,
     apis: {

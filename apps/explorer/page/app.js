@@ -1,5 +1,5 @@
 import { openBook, Rejection, readSite } from './api.js';
-import { element, note, updateTimes } from './elements.js';
+import { element, nameAccounts, note, updateTimes } from './elements.js';
 import { fragment, parseFragment, prefixOf } from './router.js';
 import { createTokens } from './tokens.js';
 import { account } from './views/account.js';
@@ -145,6 +145,7 @@ async function start() {
     main.replaceChildren(...renderError(error, '#'));
     return;
   }
+  for (const { names } of site.books) nameAccounts(names);
   clients = site.books.map((description, index) => {
     const book = openBook(description, index, site.accounts);
     const prefix = prefixOf(description);

@@ -78,12 +78,29 @@ export function external(book, path, label) {
   return element('a', { ...attributes, target: '_blank' }, `${label} ↗`);
 }
 
-/** Creates a link to an account, with its complete address on hover. */
-export function accountLink(address, prefix, shown = short(address)) {
+/** Names of accounts and contracts, by address. */
+const names = new Map();
+
+/** Adds names of accounts, by address in lower case. */
+export function nameAccounts(named) {
+  for (const [address, name] of Object.entries(named)) names.set(address, name);
+}
+
+/** Returns the name of an account, if it has one. */
+export const nameOf = (address) => names.get(address.toLowerCase());
+
+/** Creates a link to an account: its name or its short address, with the complete address on hover. */
+export function accountLink(address, prefix, shown) {
+  const name = nameOf(address);
+  const text = checksummed(shown ?? short(address));
   return element(
     'a',
-    { href: `${prefix}/accounts/${address}`, title: checksummed(address), class: 'hex' },
-    checksummed(shown),
+    { href: `${prefix}/accounts/${address}`, title: checksummed(address), class: name === undefined && 'hex' },
+    ...(name === undefined
+      ? [text]
+      : shown === undefined
+        ? [name]
+        : [`${name} `, element('span', { class: 'hex' }, text)]),
   );
 }
 

@@ -18,6 +18,8 @@ export interface ServedBook {
   readonly environment?: Environment;
   /** Path that it is served at. Default: `/`. */
   readonly path?: string;
+  /** Names of accounts that the explorer shows, such as solvers, by address. Default: none. */
+  readonly names?: Readonly<Record<string, string>>;
   /** Base URL of a block explorer. `false`: no links. Default: the block explorer of the chain, if it is known. */
   readonly blockExplorer?: string | false;
 }

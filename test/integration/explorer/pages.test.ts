@@ -113,7 +113,9 @@ describe.skipIf(CHROMIUM === undefined)(`explorer pages${SKIP_REASON}`, () => {
     expect(time).toMatch(/\d{4}.*\d:\d\d.*\((now|\d+ .* ago)\)/); // a date, and the relative time
     expect(price).toMatch(/^2,4\d\d\.?\d* USDC$/);
     expect(surplus).toMatch(/^[\d.]+ USDC \(0\.\d+ %\)$/);
-    expect(solver).toContain(getAddress(sandbox.solverAddress).slice(0, 6));
+    expect(solver).toBe('Sandbox solver');
+    const link = cells.getByRole('link', { name: 'Sandbox solver' });
+    expect(await link.getAttribute('title')).toBe(getAddress(sandbox.solverAddress));
     expect(await textOf(page)).toMatch(/fulfilled sell market order|fulfilled sell limit order/);
   });
 
@@ -205,7 +207,7 @@ describe.skipIf(CHROMIUM === undefined)(`explorer pages${SKIP_REASON}`, () => {
   it('E6: shows settlements with solver, trades and prices, and competitions', async () => {
     const { page, problems } = await show(`#/transactions/${transaction}`);
     const text = await textOf(page);
-    expect(text).toContain(`Solver${getAddress(sandbox.solverAddress)}`);
+    expect(text).toContain(`SolverSandbox solver ${getAddress(sandbox.solverAddress)}`);
     expect(text).toMatch(/Trades1/);
     expect(text).toMatch(/WETH.*USDC/);
     await page
@@ -215,9 +217,27 @@ describe.skipIf(CHROMIUM === undefined)(`explorer pages${SKIP_REASON}`, () => {
     await page.getByRole('heading', { name: 'Solutions' }).waitFor();
     const competition = await textOf(page);
     expect(competition).toContain('winner');
-    expect(competition).toMatch(/Next: #\d+/);
     expect(competition).toMatch(/[\d.]+ ETHwinner/); // the unit of the score
     expect(problems).toEqual([]);
+  });
+
+  it('E6: links the auctions beside one that have a competition', async () => {
+    const trader = await sandbox.createTrader({ WETH: '1' });
+    await sandbox.waitFor(await trader.placeOrder({ sell: ['1', 'WETH'], for: ['2000', 'USDC'] }), 'fulfilled');
+    const { page, problems } = await show('#/auctions/latest');
+    const title = (await page.locator('h1').textContent()) ?? '';
+    expect(await textOf(page)).not.toContain('Next: ');
+    await page.locator('p', { hasText: 'Previous: ' }).getByRole('link').click();
+    const next = page.locator('p', { hasText: 'Next: ' }).getByRole('link', { name: title.replace('Auction ', '') });
+    await next.waitFor();
+    await page.getByRole('heading', { name: 'Solutions' }).waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  it('E7: names the contracts of the protocol', async () => {
+    const { page } = await show(`#/accounts/${sandbox.settlementContract}`);
+    expect(await textOf(page)).toContain('Settlement contract');
+    expect(await textOf((await show(`#/accounts/${sandbox.vaultRelayer}`)).page)).toContain('Vault relayer');
   });
 
   it('E7: links tokens, accounts and transactions, and the block explorer of a public chain', async () => {

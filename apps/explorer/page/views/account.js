@@ -1,4 +1,4 @@
-import { copyable, element, external, note, section, table, timeElement } from '../elements.js';
+import { copyable, element, external, nameOf, note, section, table, timeElement } from '../elements.js';
 import { pushControl } from '../push.js';
 import { fragment } from '../router.js';
 import { orderList } from './order-list.js';
@@ -19,6 +19,7 @@ export function accountHead({ book, prefix }, address, current, live) {
   });
   return [
     element('h1', {}, 'Account ', live),
+    nameOf(address) && element('p', {}, nameOf(address)),
     element('p', {}, copyable(address), ' ', external(book, `address/${address}`, 'Block explorer')),
     element('nav', { class: 'tabs', 'aria-label': 'Account pages' }, ...links),
   ].filter(Boolean);

@@ -51,6 +51,7 @@ export async function auction({ book, tokens, prefix, signal, NotFound }, id) {
   const found = await book.competition(id, signal);
   if (found === null) throw new NotFound(`No competition was recorded for auction ${id}.`);
   const { auctionId, auctionStartBlock, auctionDeadlineBlock, auction: content, solutions, transactionHashes } = found;
+  const { previous, next } = found;
   await tokens.load(
     [...solutions.flatMap(({ orders }) => orders.flatMap(pairOf)), ...Object.keys(content.prices), NATIVE],
     signal,
@@ -71,9 +72,9 @@ export async function auction({ book, tokens, prefix, signal, NotFound }, id) {
     element('span', { class: 'digits' }, `${nativePrice(price, tokens.decimalsOf(token))} ${native}`),
   ]);
   const neighbours = [
-    ['Previous: ', auctionId - 1],
-    ['Next: ', auctionId + 1],
-  ].filter(([, each]) => each > 0);
+    ['Previous: ', previous],
+    ['Next: ', next],
+  ].filter(([, each]) => each !== undefined);
   return [
     element('h1', {}, `Auction #${auctionId}`),
     element('p', {}, ...neighbours.flatMap(([label, each]) => [label, auctionLink(each, prefix), ' '])),
