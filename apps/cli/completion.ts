@@ -6,9 +6,16 @@ export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 /** A shell with a completion. */
 export type Shell = (typeof SHELLS)[number];
 
-/** Returns the script that completes commands, flags, and values of flags with few values. */
-export function completionScript(shell: Shell): string {
-  return { bash: bashScript, zsh: zshScript, fish: fishScript }[shell]();
+/**
+ * Returns the script that completes commands, flags, and values of flags with few values.
+ *
+ * @param sandboxHelp - The help of the sandbox, which has flags of another table.
+ */
+export function completionScript(shell: Shell, sandboxHelp: string): string {
+  const commands = FLAGS_OF.map((command) =>
+    command.name === 'sandbox' ? { ...command, flags: readFlags(sandboxHelp) } : command,
+  );
+  return { bash: bashScript, zsh: zshScript, fish: fishScript }[shell](commands);
 }
 
 const NAMES = COMMANDS.map(({ name }) => name);
@@ -16,27 +23,54 @@ const NAMES = COMMANDS.map(({ name }) => name);
 /** Texts that the argument of a command can have or begin with. */
 const ARGUMENTS: Readonly<Record<string, readonly string[]>> = { completion: SHELLS, help: NAMES, keys: ['create'] };
 
-/** Flags of each command, with the values that they can have. */
-const FLAGS_OF = COMMANDS.map(({ name, flags }) => ({
+/** A flag, with the values that it can have. */
+interface CompletedFlag {
+  readonly name: string;
+  readonly help: string;
+  readonly takesValue: boolean;
+  /** Whether the value is the name of a file. */
+  readonly isFile: boolean;
+  readonly values: readonly string[];
+}
+
+type Commands = readonly { readonly name: string; readonly flags: readonly CompletedFlag[] }[];
+
+/** Placeholders of values that can be the name of a file. */
+const FILE = /file|location/;
+
+/** Characters with a meaning in a script. */
+const SPECIAL = /[`'"[\]:\\$]/g;
+
+/** Reads the flags of a help text. */
+function readFlags(help: string): CompletedFlag[] {
+  return [...help.matchAll(/^ {2}--([a-z-]+)(?: <(.*?)>)? +(.*)$/gm)].map(([, name = '', value, text = '']) => {
+    const rest = { help: text.replaceAll(SPECIAL, ''), isFile: FILE.test(value ?? ''), values: [] };
+    return { name, takesValue: value !== undefined, ...rest };
+  });
+}
+
+/** Flags of each command. */
+const FLAGS_OF: Commands = COMMANDS.map(({ name, flags }) => ({
   name,
   flags: flags.map((flag) => ({
     name: flag.name,
-    help: flag.setting.help.replaceAll(/[`'"[\]:\\$]/g, ''),
+    help: flag.setting.help.replaceAll(SPECIAL, ''),
     takesValue: flag.setting.type.alone !== true,
+    isFile: flag.inFile || FILE.test(flag.setting.type.value),
     // A switch takes a value only after an equals sign. The value of a secret's second form is a file.
     values: flag.setting.type.alone === true || flag.inFile ? [] : (flag.setting.type.names ?? []),
   })),
 }));
 
-function bashScript(): string {
-  const known = new Map(FLAGS_OF.flatMap(({ flags }) => flags.map((flag) => [flag.name, flag] as const)));
-  const cases = [...known.values()].flatMap(({ name, takesValue, values }) => {
+function bashScript(commands: Commands): string {
+  const known = new Map(commands.flatMap(({ flags }) => flags.map((flag) => [flag.name, flag] as const)));
+  const cases = [...known.values()].flatMap(({ name, takesValue, isFile, values }) => {
     if (!takesValue) return [];
-    const generated = values.length === 0 ? '-f' : `-W '${values.join(' ')}'`;
+    const generated = isFile ? '-f' : `-W '${values.join(' ')}'`;
     return [`    --${name}) COMPREPLY=($(compgen ${generated} -- "$word")); return ;;`];
   });
   const words = Object.entries(ARGUMENTS).map(([name, texts]) => `    ${name}) words='${texts.join(' ')}' ;;`);
-  const flags = FLAGS_OF.map(
+  const flags = commands.map(
     ({ name, flags: own }) =>
       `    ${name}) options='${[...own.map((flag) => `--${flag.name}`), '--help'].join(' ')}' ;;`,
   );
@@ -67,12 +101,12 @@ complete -F _intentbook intentbook
 `;
 }
 
-function zshScript(): string {
+function zshScript(commands: Commands): string {
   const summaries = COMMANDS.map(({ name, summary }) => `    '${name}:${summary.replaceAll(/[`':]/g, '')}'`);
-  const cases = FLAGS_OF.map(({ name, flags }) => {
+  const cases = commands.map(({ name, flags }) => {
     const specs = flags.map(
-      ({ name: flag, help, takesValue, values }) =>
-        `'--${flag}[${help}]${takesValue ? `:value:${values.length === 0 ? '_files' : `(${values.join(' ')})`}` : ''}'`,
+      ({ name: flag, help, takesValue, isFile, values }) =>
+        `'--${flag}[${help}]${takesValue ? `:value:${isFile ? '_files' : `(${values.join(' ')})`}` : ''}'`,
     );
     const words = ARGUMENTS[name];
     const argument = words === undefined ? "'*:file:_files'" : `'1:argument:(${words.join(' ')})'`;
@@ -97,14 +131,14 @@ compdef _intentbook intentbook
 `;
 }
 
-function fishScript(): string {
-  const commands = COMMANDS.map(
+function fishScript(commands: Commands): string {
+  const names = COMMANDS.map(
     ({ name, summary }) =>
       `complete -c intentbook -n __fish_use_subcommand -f -a ${name} -d '${summary.replaceAll(/[`']/g, '')}'`,
   );
-  const flags = FLAGS_OF.flatMap(({ name, flags: known }) =>
-    known.map(({ name: flag, help, takesValue, values }) => {
-      const argument = values.length === 0 ? (takesValue ? ' -r' : '') : ` -x -a '${values.join(' ')}'`;
+  const flags = commands.flatMap(({ name, flags: known }) =>
+    known.map(({ name: flag, help, takesValue, isFile, values }) => {
+      const argument = !takesValue ? '' : isFile ? ' -r' : ` -x -a '${values.join(' ')}'`;
       return `complete -c intentbook -n '__fish_seen_subcommand_from ${name}' -l ${flag}${argument} -d '${help}'`;
     }),
   );
@@ -112,6 +146,6 @@ function fishScript(): string {
     ([name, texts]) => `complete -c intentbook -n '__fish_seen_subcommand_from ${name}' -f -a '${texts.join(' ')}'`,
   );
   return `# intentbook completion for fish: intentbook completion fish | source
-${[...commands, ...words, ...flags].join('\n')}
+${[...names, ...words, ...flags].join('\n')}
 `;
 }

@@ -42,14 +42,14 @@ async function run(): Promise<void> {
   const command = parseCommand(process.argv.slice(2), process.env);
   switch (command.name) {
     case 'help':
-      if (command.of === 'sandbox') return (await import('intentbook/sandbox')).runSandboxCommand(['--help']);
+      if (command.of === 'sandbox') return console.log((await readSandboxHelp()).trimEnd());
       return console.log(helpText(command.of, createStyle(process.stdout, process.env), command.all).trimEnd());
     case 'version':
       return console.log(command.json ? JSON.stringify({ version, node: process.versions.node }) : version);
     case 'migrate':
       return runMigration(command);
     case 'completion':
-      return console.log(completionScript(command.shell).trimEnd());
+      return console.log(completionScript(command.shell, await readSandboxHelp()).trimEnd());
     case 'doctor':
       return runDoctor(command);
     case 'init': {
@@ -74,6 +74,14 @@ async function run(): Promise<void> {
     case 'serve':
       return runServer(command);
   }
+}
+
+async function readSandboxHelp(): Promise<string> {
+  const { runSandboxCommand } = await import('intentbook/sandbox');
+  let text = '';
+  const stdout = { write: (part: string) => (text += part) };
+  await runSandboxCommand(['--help'], { stdout, stderr: process.stderr, on() {}, exit: process.exit });
+  return text;
 }
 
 /** Returns the plan of a server that is not started. @throws UsageError if a setting is invalid. */

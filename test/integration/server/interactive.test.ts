@@ -89,10 +89,12 @@ describe('init', () => {
 });
 
 describe('completion', () => {
+  const SANDBOX = '  --chain <name or id>     chain\n  --state <file>  the file\n  --json   prints JSON\n';
+
   /** Completes the words of a command line in bash. The last one is incomplete. */
   function complete(...words: string[]): string[] {
     const line = words.map((word) => `'${word}'`).join(' ');
-    const script = `${completionScript('bash')}
+    const script = `${completionScript('bash', SANDBOX)}
 COMP_WORDS=(${line}); COMP_CWORD=${words.length - 1}; _intentbook; printf '%s\\n' "\${COMPREPLY[@]}"`;
     const { status, stdout, stderr } = spawnSync('bash', ['-c', script], { encoding: 'utf8', cwd: '/' });
     expect([status, stderr]).toEqual([0, '']);
@@ -114,6 +116,10 @@ COMP_WORDS=(${line}); COMP_CWORD=${words.length - 1}; _intentbook; printf '%s\\n
     expect(chains).toEqual(expect.arrayContaining(['mainnet', 'sepolia', 'gnosis']));
     expect(chains.filter((text) => !/^[a-z_]+$/.test(text))).toEqual([]);
     expect(complete('intentbook', 'serve', '--db', '').filter((text) => text.startsWith('-'))).toEqual([]);
+    expect(complete('intentbook', 'serve', '--db', '/et')).toEqual(['/etc']);
+    expect(complete('intentbook', 'serve', '--port', '/et')).toEqual(['']);
+    expect(complete('intentbook', 'sandbox', '--')).toEqual(['--chain', '--state', '--json', '--help']);
+    expect(complete('intentbook', 'sandbox', '--state', '/et')).toEqual(['/etc']);
     const afterSwitch = complete('intentbook', 'serve', '--migrate', '');
     expect([afterSwitch.includes('on'), afterSwitch.includes('--port')]).toEqual([false, true]);
   });
@@ -122,11 +128,11 @@ COMP_WORDS=(${line}); COMP_CWORD=${words.length - 1}; _intentbook; printf '%s\\n
     ['zsh', "'1:argument:(bash zsh fish)'"],
     ['fish', "__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'"],
   ] as const)('of %s completes the argument of a command', (shell, text) => {
-    expect(completionScript(shell)).toContain(text);
+    expect(completionScript(shell, SANDBOX)).toContain(text);
   });
 
   test.each(['bash', 'zsh', 'fish'] as const)('of %s has each command and flag', (shell) => {
-    const script = completionScript(shell);
+    const script = completionScript(shell, SANDBOX);
     for (const { name, flags } of COMMANDS) {
       expect(script).toContain(name);
       for (const flag of flags) expect(script).toContain(shell === 'fish' ? `-l ${flag.name}` : `--${flag.name}`);
@@ -136,7 +142,9 @@ COMP_WORDS=(${line}); COMP_CWORD=${words.length - 1}; _intentbook; printf '%s\\n
   test('rejects another shell, and names those that it has', async () => {
     const { code, stderr } = await intentbook(['completion', 'tcsh']).ended;
     expect([code, stderr]).toEqual([2, 'intentbook: <shell> must be one of bash, zsh, fish, got "tcsh"\n']);
-    expect((await intentbook(['completion', 'fish']).ended).stdout).toContain('complete -c intentbook');
+    const { stdout } = await intentbook(['completion', 'fish']).ended;
+    expect(stdout).toContain("complete -c intentbook -n '__fish_seen_subcommand_from sandbox' -l simulated -d");
+    expect(stdout).toContain("complete -c intentbook -n '__fish_seen_subcommand_from sandbox' -l state -r");
   });
 });
 
