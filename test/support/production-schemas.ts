@@ -275,6 +275,42 @@ export const competition = z.strictObject({
   ),
 });
 
+const execution = z.strictObject({
+  solver: address,
+  executedAmounts: z.strictObject({ sell: amount, buy: amount }).nullable(),
+});
+
+/** `GET /api/v1/orders/{uid}/status`. */
+export const competitionStatus = z.union([
+  z.strictObject({ type: z.enum(['open', 'scheduled', 'active', 'cancelled']) }),
+  z.strictObject({ type: z.enum(['solved', 'executing', 'traded']), value: z.array(execution) }),
+]);
+
+/** The simulation of an order. The request has the names of Tenderly. */
+const simulation = z.strictObject({
+  tenderlyRequest: z.strictObject({
+    network_id: integer,
+    block_number: count,
+    transaction_index: count,
+    from: address,
+    to: address,
+    input: hex(),
+    gas: count,
+    simulation_type: z.literal('full'),
+    save: z.boolean(),
+    save_if_fails: z.boolean(),
+    state_objects: z.record(
+      address,
+      z.strictObject({
+        balance: z.string().optional(),
+        code: hex().optional(),
+        storage: z.record(hash, hash).optional(),
+      }),
+    ),
+  }),
+  error: z.string().nullable(),
+});
+
 const decimalMap = z.record(address, integer);
 const label = z.enum(['created', 'ready', 'filtered', 'invalid', 'executing', 'considered', 'traded', 'cancelled']);
 
@@ -345,3 +381,53 @@ export const debugReport = z.looseObject({
     }),
   ),
 });
+
+/** An error of the routes below. The specification defines `data`. */
+const error = z.strictObject({ errorType: z.string(), description: z.string(), data: z.looseObject({}).optional() });
+
+const API = '^/api/v[12]';
+const DEBUG = '^/restricted/api/v1/debug';
+const uidPath = '/0x[0-9a-f]{112}';
+
+/** The responses of the routes that production has, by method and path. */
+const RESPONSES: readonly (readonly [method: string, path: string, schema: z.ZodType])[] = [
+  ['POST', `${API}/orders$`, uid],
+  ['DELETE', `${API}/orders`, z.literal('Cancelled')],
+  ['GET', `${API}/orders${uidPath}$`, order],
+  ['GET', `${API}/orders${uidPath}/status$`, competitionStatus],
+  ['POST', `${API}/orders/by_uids$`, z.array(z.strictObject({ order }))],
+  ['GET', `${API}/account/[^/]+/orders$`, z.array(order)],
+  ['GET', `${API}/transactions/[^/]+/orders$`, z.array(order)],
+  ['GET', `${API}/trades$`, z.array(trade)],
+  ['GET', `${API}/auction$`, auction],
+  ['GET', `${API}/solver_competition/`, competition],
+  ['POST', `${API}/quote$`, quoteResponse],
+  ['GET', `${API}/token/[^/]+/native_price$`, z.strictObject({ price: z.number().positive() })],
+  [
+    'GET',
+    `${API}/token/[^/]+/metadata$`,
+    z.strictObject({ firstTradeBlock: count.nullable(), nativePrice: amount.nullable() }),
+  ],
+  ['GET', `${API}/users/[^/]+/total_surplus$`, z.strictObject({ totalSurplus: integer })],
+  ['PUT', `${API}/app_data`, hash],
+  ['GET', `${API}/app_data/`, z.strictObject({ fullAppData: z.string() })],
+  ['GET', `${API}/version$`, z.string()],
+  ['GET', `${DEBUG}/order/`, debugReport],
+  ['GET', `${DEBUG}/simulation/`, simulation],
+  ['POST', `${DEBUG}/simulation$`, simulation],
+];
+
+/**
+ * Parses a response as a client of production does. Routes that only this package has are not checked.
+ *
+ * @param path - The path with its query.
+ * @throws Error if the body has another type than in production.
+ */
+export function checkResponse(method: string, path: string, status: number, body: unknown): void {
+  const [plain = ''] = path.split('?');
+  const found = RESPONSES.find(([verb, pattern]) => verb === method && new RegExp(pattern).test(plain));
+  if (found === undefined) return;
+  const [, , schema] = found;
+  const parsed = (status >= 400 ? error : schema).safeParse(body);
+  if (!parsed.success) throw new Error(`${method} ${path}: ${parsed.error.message}\n${JSON.stringify(body)}`);
+}

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Hex, LocalAccount } from 'viem';
 import type { OrderChoice } from '../../support/orders.ts';
 import { signCancellation, signOrder } from '../../support/orders.ts';
+import { checkResponse } from '../../support/production-schemas.ts';
 
 /** A response of the server. */
 export interface Reply {
@@ -54,6 +55,7 @@ export class Book {
     this.url = url;
   }
 
+  /** Sends a request. Responses of routes of production must have the types of production. */
   async send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Reply> {
     const init: RequestInit = { method, headers };
     if (body !== undefined) {
@@ -64,6 +66,7 @@ export class Book {
     const text = await response.text();
     let parsed: unknown = text;
     if (response.headers.get('content-type')?.includes('json') && text !== '') parsed = JSON.parse(text);
+    checkResponse(method, path, response.status, parsed);
     return { status: response.status, body: parsed, headers: response.headers };
   }
 
