@@ -323,7 +323,6 @@ function toQuotedOrder(query: URLSearchParams): AuctionOrder {
   if ((kind !== 'sell' && kind !== 'buy') || !/^[1-9][0-9]{0,77}$/.test(amount)) {
     throw new DriverFailure('MalformedRequest', 'kind must be sell or buy, and amount a positive integer');
   }
-  if (sellToken === buyToken) throw new DriverFailure('QuoteSameTokens', 'the tokens must differ');
   const zero = (bytes: number): Hex => `0x${'00'.repeat(bytes)}`;
   return {
     uid: zero(56),

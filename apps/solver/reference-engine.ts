@@ -2,7 +2,7 @@ import type { Address, AuctionOrder, Hex } from 'intentbook';
 import { assertKnownOptions, encodeCall, parseAddress, requireFunctions, word } from '#internal';
 import { callContracts } from './call-contracts.ts';
 import { type ClearedPair, clearPair } from './clear.ts';
-import { getExecution, getRemaining, NATIVE } from './execution.ts';
+import { getExecution, getRemaining, NATIVE, respectsLimit } from './execution.ts';
 import type { Liquidity, LiquidityState } from './liquidity.ts';
 import type { Fill, NodeClient, Solution, SolvableAuction, SolverEngine } from './types.ts';
 
@@ -30,7 +30,7 @@ const WITHDRAW: Hex = '0x2e1a7d4d';
 
 /**
  * Creates the reference engine. It clears each pair of tokens at one price: opposite orders are matched directly,
- * and the rest is traded with the liquidity.
+ * and the rest is traded with the liquidity. Orders of equal tokens, or of wrapped for native currency, need neither.
  *
  * @throws TypeError if an option is unknown or malformed.
  */
@@ -93,12 +93,20 @@ export function createReferenceEngine(options: ReferenceEngineOptions): SolverEn
       const solutions: Solution[] = [];
       for (const [key, group] of pairs) {
         const [base, other] = key.split(' ') as [Address, Address]; // as the key is made
-        const cleared = await clearPair({ base, other }, group, state, buffer, signal);
+        const cleared =
+          base === other ? clearEqual(base, group) : await clearPair({ base, other }, group, state, buffer, signal);
         if (cleared !== undefined) solutions.push(toSolution(cleared, orders, state));
       }
       return solutions;
     },
   };
+}
+
+/** Clears orders of equal tokens, or of wrapped for native currency: each is paid what it sells. */
+function clearEqual(token: Address, group: readonly Fill[]): ClearedPair | undefined {
+  const prices = { [token]: 1n };
+  const fills = group.filter((fill) => respectsLimit(fill, prices));
+  return fills.length === 0 ? undefined : { prices, fills, swap: undefined };
 }
 
 /** Reduces a fill to what the owner can pay. `undefined`: any amount. A purchase pays at most its limit price. */
@@ -137,7 +145,6 @@ function groupByPair(fills: readonly Fill[]): ReadonlyMap<string, readonly Fill[
   const pairs = new Map<string, Fill[]>();
   for (const fill of fills) {
     const { sellToken, buyToken } = fill.order;
-    if (sellToken === buyToken) continue;
     const key = [sellToken, buyToken].sort().join(' ');
     const group = pairs.get(key);
     if (group === undefined) pairs.set(key, [fill]);

@@ -29,6 +29,7 @@ afterEach(async () => {
 
 const TOKENS = ['0x00000000000000000000000000000000000000aa', '0x00000000000000000000000000000000000000bb'] as const;
 const NATIVE = TOKENS[0];
+const NATIVE_MARKER: Address = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
 
 /** One pool of the two tokens, without a fee on chain: the state alone. */
 function getPool(reserves: readonly [bigint, bigint]): Liquidity {
@@ -113,6 +114,25 @@ describe('reference engine', () => {
       { numRuns: 300 },
     );
     expect(settled).toBeGreaterThan(200);
+  });
+
+  it.each<[string, Partial<AuctionOrder>, boolean]>([
+    ['a sale', { kind: 'sell', sellAmount: '1000', buyAmount: '1000' }, true],
+    ['a purchase', { kind: 'buy', sellAmount: '1001', buyAmount: '1000' }, true],
+    ['a sale above its price', { kind: 'sell', sellAmount: '1000', buyAmount: '1001' }, false],
+  ])('fills %s of equal tokens, or of wrapped for native currency, without liquidity', async (_, terms, isFilled) => {
+    const empty: Liquidity = { read: async () => ({ quote: () => 0n, take: () => [] }) };
+    const [wrappedNative] = TOKENS;
+    const engine = createReferenceEngine({ liquidity: empty, wrappedNative });
+    for (const buyToken of [wrappedNative, NATIVE_MARKER]) {
+      const orders = [createOrder(1, { sellToken: wrappedNative, buyToken, ...terms })];
+      const found = await engine.solve({ id: 1, block: 1, orders, prices: {} }, new AbortController().signal);
+      const filled = found.flatMap(({ fills, prices }) => fills.map((fill) => getExecution(fill, prices)));
+      expect(filled.map(({ sold, bought }) => [sold, bought])).toEqual(isFilled ? [[1000n, 1000n]] : []);
+      // Native currency is unwrapped before it is paid out.
+      const calls = found.flatMap(({ interactions }) => interactions.map(({ target }) => target));
+      expect(calls).toEqual(isFilled && buyToken === NATIVE_MARKER ? [wrappedNative] : []);
+    }
   });
 
   it('leaves out an order whose owner has no funds, and reads the funds of all orders at once', async () => {
