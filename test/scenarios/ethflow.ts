@@ -18,14 +18,14 @@ async function newest(book: Book, account: Hex, count: number, ...known: readonl
 
 /**
  * Assertions of the original:
- * - a quote for the contract has an id, and amounts near the price of the pool: held, without the amounts
- * - the order is listed for the user and for the contract, in orders and in trades: held, except trades of the user
+ * - a quote for the contract has an id, and amounts near the price of the pool: held
+ * - the order is listed for the user and for the contract, in orders and in trades: held
  * - it is traded, and its fee is charged: in part. The reference solver charges no network fee
  * - its hooks run in the trampoline, and cannot set allowances of the settlement contract: held in `hooks`
  * - its validity is that of the user: held in `test/unit/chain/placement.test.ts`
  * - a bridge from wrapped to native currency runs its hook once and pays the receiver: held
- * - its quote is verified, and it pays no volume fee: held in `test/unit/auctions/fee-policies.test.ts`, without the
- *   quote
+ * - the quote of the bridge is verified: held
+ * - it pays no volume fee: held in `test/unit/auctions/fee-policies.test.ts`
  * - an order without a quote is traded: held
  * - orders are indexed after a cancellation, whose events are created first and cancelled last: held
  * - a buy amount of zero does not stop auctions: held, with an amount of one atom
@@ -35,15 +35,16 @@ export const scenario: Scenario = {
   async run(world) {
     const { nativeFlow } = world.contracts;
     // As the original does, for the bridge.
-    const book = await world.serve('--drivers', await world.startDriver(), '--wrapped-to-native', 'accept');
+    const driver = await world.startDriver();
+    const sources = ['--drivers', driver, '--quote-drivers', driver, '--verify-quotes'];
+    const book = await world.serve(...sources, '--wrapped-to-native', 'accept');
     const trader = await world.createTrader();
     const user = trader.address.toLowerCase() as Hex; // hex in lower case
     const buyToken = world.token('USDC');
     const terms = { buyToken, receiver: user, sellAmount: ETHER, buyAmount: 2000n * 10n ** 18n };
 
-    const quote = await book.post('/quote', {
+    const request = {
       sellToken: world.token('WETH'),
-      buyToken,
       from: nativeFlow,
       receiver: user,
       kind: 'sell',
@@ -51,8 +52,13 @@ export const scenario: Scenario = {
       signingScheme: 'eip1271',
       onchainOrder: true,
       validFor: 1800,
-    });
+    };
+    const quote = await book.post('/quote', { ...request, buyToken });
     assert.equal(quote.status, 200, JSON.stringify(quote.body));
+    // The pool has 2500 USDC for one WETH.
+    const expected = BigInt(world.atoms('2500', 'USDC'));
+    const quoted = BigInt(quote.body.quote.buyAmount);
+    assert.ok(quoted > (expected * 9n) / 10n && quoted < (expected * 11n) / 10n, String(quoted));
 
     // With a quote. The order belongs to the contract, and to the user.
     await placeNative(world, user, { ...terms, quoteId: quote.body.id });
@@ -63,6 +69,13 @@ export const scenario: Scenario = {
     assert.equal((await book.get(`/account/${nativeFlow}/orders`)).body.length, 1);
     await book.untilStatus(first.uid, 'fulfilled');
     assert.ok((await world.balance(user, 'USDC')) >= terms.buyAmount);
+    for (const owner of [user, nativeFlow]) {
+      const trades = (await book.get(`/trades?owner=${owner}`)).body;
+      assert.deepEqual(
+        trades.map(({ orderUid }: { orderUid: Hex }) => orderUid),
+        [first.uid],
+      );
+    }
 
     // Without a quote, through a contract, with a buy amount of zero.
     const relay = await world.deploy(contract('Relay'));
@@ -79,6 +92,8 @@ export const scenario: Scenario = {
     await book.untilStatus(open.uid, 'cancelled');
 
     // From native to native currency with a hook, as a bridge does. The order is no placement error.
+    const bridge = await book.post('/quote', { ...request, buyToken: NATIVE, priceQuality: 'verified' });
+    assert.ok(Number.isInteger(bridge.body.id) && bridge.body.verified, JSON.stringify(bridge.body));
     const counter = await world.deploy(contract('Counter'));
     const args = [stringToHex('bridge', { size: 32 })];
     const callData = encodeFunctionData({ abi: contract('Counter').abi, functionName: 'increment', args });
@@ -87,11 +102,8 @@ export const scenario: Scenario = {
     await book.put('/app_data', { fullAppData: appData });
     await placeNative(world, user, { ...terms, buyToken: NATIVE, buyAmount: (ETHER * 99n) / 100n, appData });
     const bridged = await newest(book, user, 3, first.uid, open.uid);
-    const { onchainOrderData, status } = (await book.get(`/orders/${bridged.uid}`)).body;
-    // There is no quote for equal tokens, which does not affect the order.
+    const { onchainOrderData } = (await book.get(`/orders/${bridged.uid}`)).body;
     assert.notEqual(onchainOrderData.placementError, 'PreValidationError');
-    assert.equal(status, 'open');
-    await world.settle(book, [{ uid: bridged.uid }]);
     await book.untilStatus(bridged.uid, 'fulfilled');
     const { abi } = contract('Counter');
     assert.equal(await world.client.readContract({ address: counter, abi, functionName: 'counts', args }), 1n);
