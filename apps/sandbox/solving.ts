@@ -1,6 +1,6 @@
 import type { AuctionOrder, Hex, OrderBook } from 'intentbook';
 import type { Fill, Solution, Solver, SolverEngine, SolverResult } from 'intentbook/solver';
-import { createSolver } from 'intentbook/solver';
+import { createSolver, createWrapperFilter, requiresWrapper } from 'intentbook/solver';
 import type { SandboxChain } from './chain.ts';
 import { toAtoms } from './units.ts';
 
@@ -28,7 +28,7 @@ const EVENTS = [
 /** Creates the solver of a sandbox. */
 export function createSandboxSolver(book: OrderBook, chain: SandboxChain, engine?: SolverEngine) {
   const parts = chain.solverParts();
-  const used = engine ?? parts.engine;
+  const used = createWrapperFilter(engine ?? parts.engine, book.appData);
   const reasons = new Map<string, string>();
   const { settler } = parts;
   const solver: Solver = createSolver({
@@ -41,6 +41,8 @@ export function createSandboxSolver(book: OrderBook, chain: SandboxChain, engine
     },
     onFailure: (failure) => book.reportError(failure),
   });
+  const explainUnsolved = async (order: AuctionOrder) =>
+    (await requiresWrapper(order, book.appData)) ? NEEDS_WRAPPER : NO_PRICE;
   for (const event of EVENTS) book.on(event, () => solver.wake());
 
   return {
@@ -57,7 +59,9 @@ export function createSandboxSolver(book: OrderBook, chain: SandboxChain, engine
       const reason = reasons.get(uid);
       if (reason !== undefined) return `the last settlement failed with "${reason}"`;
       const { orders } = await book.auctions.current();
-      return orders.some((each) => each.uid === uid) ? NO_PRICE : 'it is not in the auction, because it is not funded';
+      const order = orders.find((each) => each.uid === uid);
+      if (order === undefined) return 'it is not in the auction, because it is not funded';
+      return explainUnsolved(order);
     },
 
     /** Settles one order. @throws Error if that is not possible. */
@@ -85,12 +89,13 @@ export function createSandboxSolver(book: OrderBook, chain: SandboxChain, engine
       const [settlement] = result?.settlements ?? [];
       if (settlement !== undefined && !settlement.reverted) return settlement.transactionHash;
       const [failed] = result?.failed ?? [];
-      throw new Error(`order ${uid} cannot be settled: ${failed?.reason ?? NO_PRICE}`);
+      throw new Error(`order ${uid} cannot be settled: ${failed?.reason ?? (await explainUnsolved(order))}`);
     },
   };
 }
 
 const NO_PRICE = 'no price satisfies its limit';
+const NEEDS_WRAPPER = 'its app data requires a wrapper contract, which the solver does not call';
 
 function getDecimals(chain: SandboxChain, address: string): number {
   return chain.tokens.find((token) => token.address === address)?.decimals ?? 18;

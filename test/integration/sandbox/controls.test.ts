@@ -293,6 +293,19 @@ describe('time and prices', () => {
     expect(Number(quote.buyAmount) / 1e6).toBeGreaterThan(4900);
   });
 
+  it('leaves an order open whose app data requires a wrapper contract, with the reason', async () => {
+    await using sandbox = await createSandbox();
+    const trader = await sandbox.createTrader({ WETH: '2' });
+    const wrappers = [{ address: `0x${'ab'.repeat(20)}`, data: '0x' }];
+    const appData = JSON.stringify({ metadata: { wrappers } });
+    const uid = await trader.placeOrder(TERMS, { appData });
+    await sandbox.waitFor(await trader.placeOrder(TERMS), 'fulfilled');
+    const reason = 'its app data requires a wrapper contract, which the solver does not call';
+    await expect(sandbox.settle(uid)).rejects.toThrow(reason);
+    await expect(sandbox.waitFor(uid, 'fulfilled', { timeout: 200 })).rejects.toThrow(reason);
+    expect((await sandbox.book.orders.get(uid))?.status).toBe('open');
+  });
+
   it('tokens can be described, and unknown symbols are rejected', async () => {
     await using sandbox = await createSandbox({ tokens: [{ symbol: 'GOLD', decimals: 2, price: '3' }] });
     const trader = await sandbox.createTrader({ GOLD: '5.25' });
