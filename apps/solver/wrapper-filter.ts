@@ -2,8 +2,8 @@ import type { AuctionOrder, Hex } from 'intentbook';
 import { requireFunctions } from '#internal';
 import type { SolverEngine } from './types.ts';
 
-/** Source of app-data documents: `book.appData`, or requests of `GET /api/v1/app_data/{hash}`. */
-export interface DocumentSource {
+/** The app-data documents of orders: `book.appData`, or requests of `GET /api/v1/app_data/{hash}`. */
+export interface OrderDocuments {
   /** Returns a document. `undefined` if it is unknown. */
   get(hash: Hex): Promise<string | undefined>;
 }
@@ -14,7 +14,7 @@ const NO_DOCUMENT: Hex = `0x${'00'.repeat(32)}`;
 /** Returns whether the document of an order names a wrapper contract that its settlement must call. */
 export async function requiresWrapper(
   { appData }: Pick<AuctionOrder, 'appData'>,
-  documents: DocumentSource,
+  documents: OrderDocuments,
 ): Promise<boolean> {
   if (appData === NO_DOCUMENT) return false;
   // The book has checked the document. Older documents have their keys in `backend`.
@@ -30,7 +30,7 @@ export async function requiresWrapper(
  * @param engine - Receives the other orders.
  * @throws TypeError if an argument is malformed.
  */
-export function createWrapperFilter(engine: SolverEngine, documents: DocumentSource): SolverEngine {
+export function createWrapperFilter(engine: SolverEngine, documents: OrderDocuments): SolverEngine {
   requireFunctions('createWrapperFilter: engine', engine, ['solve']);
   requireFunctions('createWrapperFilter: documents', documents, ['get']);
   /** Documents of the last auction that require no wrapper. */
