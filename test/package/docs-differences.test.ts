@@ -9,6 +9,7 @@ const CONVENTIONS = 'test/integration/http/cases/conventions.ts';
 const SLIPPAGE = 'test/unit/accounts/slippage.test.ts';
 const FEES = 'test/unit/auctions/fee-policies.test.ts';
 const CURRENT = 'test/unit/auctions/current-auction.test.ts';
+const TYPES = 'test/property/production-shapes.test.ts';
 const SIMULATION = 'test/integration/sandbox/order-simulation.test.ts';
 
 /** The test of each difference: its file, and a part of its title. */
@@ -90,10 +91,7 @@ const TESTS: Readonly<Record<string, readonly [file: string, title: string]>> = 
     'driver that has failed receives the next auction complete',
   ],
   'fast path': [PROFILE, 'is rejected for orders and quotes; another value is ignored'],
-  'gas cost of settlements and trades': [
-    'test/property/production-shapes.test.ts',
-    'auctions, competitions and trades have the types of production',
-  ],
+  'gas cost of settlements and trades': [TYPES, 'auctions, competitions and trades have the types of production'],
   'events on NATS': ['test/integration/nats/publisher.test.ts', 'adds each entry of the log once, in its order'],
   'equal tokens of an order placed on chain': ['test/unit/chain/placement.test.ts', 'rules of a placement'],
   'validity of native-currency orders in auctions': [
@@ -111,6 +109,17 @@ const TESTS: Readonly<Record<string, readonly [file: string, title: string]>> = 
     'test/integration/sandbox/flash-loan.test.ts',
     'an order that closes a debt is accepted without funds, and settled with the loan of a lender',
   ],
+  'orders with a wrapper contract': [
+    'test/integration/solver/wrapper-filter.test.ts',
+    'leaves out orders whose settlement must call a wrapper',
+  ],
+  'order whose quote is late': [
+    'test/unit/quotes/quoting-at-submission.test.ts',
+    'is stored without a quote after the time limit',
+  ],
+  '`placementError`': ['test/unit/chain/placement.test.ts', "['ValidToTooFarInFuture', {"],
+  '`ethflowData`': [TYPES, 'orders in each state have the types of production'],
+  '`/api/v1/solver_competition`': [CURRENT, "http.send('GET', '/api/v1/solver_competition/8')"],
   'orders in auctions': [CURRENT, 'expire before they can be settled'],
   'affiliate: used signature or wallet': [
     'test/unit/accounts/affiliates.test.ts',
