@@ -26,8 +26,8 @@ export const scenario: Scenario = {
     ];
     const solvers = [world.solver, SECOND_SOLVER] as const;
     const books = [
-      await world.serve(...flags, '--migrate', '--drivers', await world.startDriver(solvers[0])),
-      await world.serve(...flags, '--drivers', await world.startDriver(solvers[1])),
+      await world.serve(...flags, '--migrate', '--drivers', await world.startDriver({ account: solvers[0] })),
+      await world.serve(...flags, '--drivers', await world.startDriver({ account: solvers[1] })),
     ] as const;
     const trader = await world.createTrader({ WETH: '10' });
     const terms = { sellToken: world.token('WETH'), buyToken: world.token('USDC'), buyAmount: '1' };

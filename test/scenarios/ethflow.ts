@@ -20,7 +20,7 @@ async function newest(book: Book, account: Hex, count: number, ...known: readonl
  * Assertions of the original:
  * - a quote for the contract has an id, and amounts near the price of the pool: held
  * - the order is listed for the user and for the contract, in orders and in trades: held
- * - it is traded, and its fee is charged: in part. The reference solver charges no network fee
+ * - it is traded, and its fee is charged: held
  * - its hooks run in the trampoline, and cannot set allowances of the settlement contract: held in `hooks`
  * - its validity is that of the user: held in `test/unit/chain/placement.test.ts`
  * - a bridge from wrapped to native currency runs its hook once and pays the receiver: held
@@ -35,7 +35,7 @@ export const scenario: Scenario = {
   async run(world) {
     const { nativeFlow } = world.contracts;
     // As the original does, for the bridge.
-    const driver = await world.startDriver();
+    const driver = await world.startDriver({ fee: 1000n });
     const sources = ['--drivers', driver, '--quote-drivers', driver, '--verify-quotes'];
     const book = await world.serve(...sources, '--wrapped-to-native', 'accept');
     const trader = await world.createTrader();
@@ -68,6 +68,7 @@ export const scenario: Scenario = {
     assert.deepEqual([full.onchainUser, full.onchainOrderData.sender], [user, user]);
     assert.equal((await book.get(`/account/${nativeFlow}/orders`)).body.length, 1);
     await book.untilStatus(first.uid, 'fulfilled');
+    assert.ok(BigInt((await book.get(`/orders/${first.uid}`)).body.executedFee) > 0n);
     assert.ok((await world.balance(user, 'USDC')) >= terms.buyAmount);
     for (const owner of [user, nativeFlow]) {
       const trades = (await book.get(`/trades?owner=${owner}`)).body;

@@ -9,7 +9,7 @@ const SECOND_SOLVER = '0x00000000000000000000000000000000000050b2';
  * - two orders are traded, in one or in two settlements: held
  * - two solvers win in one auction: two transactions, one winning solution each, with the order and its amounts,
  *   and the reference score of each: held; reference scores in `test/unit/auctions/drivers`
- * - fees of both orders are positive: not held, since the reference solver charges no network fee
+ * - fees of both orders are positive: held
  * - one order above the limit is `TooManyLimitOrders`: held
  * - orders in the market do not count to the limit: not held, each open order counts
  * - an order without liquidity is accepted without a quote and traded later, with a fee of its surplus: in part.
@@ -20,7 +20,8 @@ const SECOND_SOLVER = '0x00000000000000000000000000000000000050b2';
 export const scenario: Scenario = {
   shows: 'limit orders of several solvers win in one auction, have a quota per owner, and need priced tokens',
   async run(world) {
-    const drivers = [await world.startDriver(), await world.startDriver(SECOND_SOLVER)];
+    const fee = 1000n;
+    const drivers = [await world.startDriver({ fee }), await world.startDriver({ account: SECOND_SOLVER, fee })];
     const book = await world.serve('--drivers', drivers.join(), '--solve-time', '3000', '--max-open-orders', '3');
     const trader = await world.createTrader({ WETH: '10', DAI: '10000' });
     const first = await book.place(trader, {
@@ -38,6 +39,7 @@ export const scenario: Scenario = {
     const hashes = [];
     for (const uid of [first, second]) {
       const order = await book.untilStatus(uid, 'fulfilled');
+      assert.ok(BigInt((await book.get(`/orders/${uid}`)).body.executedFee) > 0n);
       const [trade] = (await book.get(`/trades?orderUid=${uid}`)).body;
       assert.equal(trade.buyAmount, order.executedBuyAmount);
       assert.ok(BigInt(order.executedBuyAmount) > BigInt(order.buyAmount));

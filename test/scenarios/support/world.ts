@@ -2,7 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createDriver, createReferenceEngine, fundsReader, nodeSettler, uniswapV2Liquidity } from 'intentbook/solver';
+import {
+  createDriver,
+  createReferenceEngine,
+  fundsReader,
+  nodeSettler,
+  type Solution,
+  uniswapV2Liquidity,
+} from 'intentbook/solver';
 import type { Abi, Hex, LocalAccount } from 'viem';
 import { encodeDeployData, encodeFunctionData, parseAbi, parseUnits, toHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
@@ -89,8 +96,8 @@ export interface World {
   serve(...flags: readonly string[]): Promise<Book>;
   /** Kills the server of a book. */
   kill(book: Book): Promise<void>;
-  /** Starts a driver of the reference solver with an account, and returns its URL. */
-  startDriver(account?: Hex): Promise<string>;
+  /** Starts a driver of the reference solver, and returns its URL. Each order pays a fee in atoms of the sell token. */
+  startDriver(options?: { readonly account?: Hex; readonly fee?: bigint }): Promise<string>;
   /** Serves a function for the duration of the scenario. */
   listen(handle: (request: Request) => Promise<Response>): Promise<string>;
   /** Settles orders of a book with the balance of the settlement contract. */
@@ -209,13 +216,17 @@ export async function createWorld(): Promise<World> {
       await servers.get(book)?.end('SIGKILL');
       servers.delete(book);
     },
-    async startDriver(account = contracts.solver) {
+    async startDriver({ account = contracts.solver, fee = 0n } = {}) {
       if (account !== contracts.solver) await world.allowSolver(account);
       const { settlement: receiver, wrappedNative, uniswapFactory: factory, vaultRelayer } = contracts;
       const liquidity = uniswapV2Liquidity(rpc, { factory, receiver, bases: [wrappedNative] });
       const getFunds = fundsReader(rpc, vaultRelayer);
+      const engine = createReferenceEngine({ liquidity, wrappedNative, getFunds, buffer: 1n });
       const driver = createDriver({
-        engine: createReferenceEngine({ liquidity, wrappedNative, getFunds, buffer: 1n }),
+        engine: {
+          name: engine.name,
+          solve: async (auction, signal) => (await engine.solve(auction, signal)).map((each) => withFee(each, fee)),
+        },
         settler: nodeSettler({
           client: rpc,
           wallet: {
@@ -268,6 +279,10 @@ export async function createWorld(): Promise<World> {
   }
 
   return world;
+}
+
+function withFee(solution: Solution, fee: bigint): Solution {
+  return { ...solution, fills: solution.fills.map((fill) => ({ ...fill, fee })) };
 }
 
 /** Completes the amounts of a part at the limit price of the order. */
