@@ -11,4 +11,4 @@ export { nodeSettler } from './settler.ts';
 export { createSolver, type Solver, type SolverOptions, type SolverResult } from './solver.ts';
 export type { Fill, Interaction, NodeClient, Solution, SolvableAuction, SolverEngine } from './types.ts';
 export { type UniswapV2LiquidityOptions, uniswapV2Liquidity } from './uniswap-v2.ts';
-export { createWrapperFilter, type OrderDocuments, requiresWrapper } from './wrapper-filter.ts';
+export { createWrapperFilter, requiresWrapper } from './wrapper-filter.ts';

@@ -1,12 +1,6 @@
-import type { AuctionOrder, Hex } from 'intentbook';
+import type { AppDataApi, AuctionOrder, Hex } from 'intentbook';
 import { requireFunctions } from '#internal';
 import type { SolverEngine } from './types.ts';
-
-/** The app-data documents of orders: `book.appData`, or requests of `GET /api/v1/app_data/{hash}`. */
-export interface OrderDocuments {
-  /** Returns a document. `undefined` if it is unknown. */
-  get(hash: Hex): Promise<string | undefined>;
-}
 
 /** The hash of orders without a document. */
 const NO_DOCUMENT: Hex = `0x${'00'.repeat(32)}`;
@@ -14,7 +8,7 @@ const NO_DOCUMENT: Hex = `0x${'00'.repeat(32)}`;
 /** Returns whether the document of an order names a wrapper contract that its settlement must call. */
 export async function requiresWrapper(
   { appData }: Pick<AuctionOrder, 'appData'>,
-  documents: OrderDocuments,
+  documents: Pick<AppDataApi, 'get'>,
 ): Promise<boolean> {
   if (appData === NO_DOCUMENT) return false;
   // The book has checked the document. Older documents have their keys in `backend`.
@@ -28,9 +22,10 @@ export async function requiresWrapper(
  * the settlements of this package call none. An order whose document cannot be read is left out as well.
  *
  * @param engine - Receives the other orders.
+ * @param documents - `book.appData`, or requests of `GET /api/v1/app_data/{hash}`. `undefined`: an unknown document.
  * @throws TypeError if an argument is malformed.
  */
-export function createWrapperFilter(engine: SolverEngine, documents: OrderDocuments): SolverEngine {
+export function createWrapperFilter(engine: SolverEngine, documents: Pick<AppDataApi, 'get'>): SolverEngine {
   requireFunctions('createWrapperFilter: engine', engine, ['solve']);
   requireFunctions('createWrapperFilter: documents', documents, ['get']);
   /** Documents of the last auction that require no wrapper. */

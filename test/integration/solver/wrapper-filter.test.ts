@@ -16,7 +16,8 @@ it('wrapper filter: leaves out orders whose settlement must call a wrapper', asy
   ]);
   const reads: Hex[] = [];
   const documents = {
-    async get(requested: Hex) {
+    async get(given: string) {
+      const requested = given as Hex; // of an order
       reads.push(requested);
       if (requested === hash(5)) throw new Error('unavailable');
       return texts.get(requested);
