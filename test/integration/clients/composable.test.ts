@@ -122,7 +122,7 @@ describe('sdk-composable', () => {
     client().readContract({ address: REGISTRY, abi: REGISTRY_ABI, functionName, args } as never);
 
   /** Sends a transaction of the Safe to the registry. */
-  const register = (functionName: string, ...args: unknown[]) => {
+  const sendFromSafe = (functionName: string, ...args: unknown[]) => {
     const data = encodeFunctionData({ abi: REGISTRY_ABI, functionName, args } as never);
     return send({ from: wallet, to: REGISTRY, data });
   };
@@ -240,13 +240,13 @@ describe('sdk-composable', () => {
 
   test('the block of its creation starts an order without a start', async () => {
     const params = createParams('01', zeroHash);
-    await register('createWithContext', params, BLOCK_TIME, '0x', true);
+    await sendFromSafe('createWithContext', params, BLOCK_TIME, '0x', true);
     const { timestamp } = await client().getBlock();
     const id = await read('hash', params);
     expect(BigInt((await read('cabinet', wallet, id)) as Hex)).toBe(timestamp);
     const [order] = await getOrder(wallet, params);
     expect(order.validTo).toBe(Number(timestamp) + 3599);
-    await register('remove', id);
+    await sendFromSafe('remove', id);
     await expect(getOrder(wallet, params)).rejects.toThrow('SingleOrderNotAuthed');
   });
 
@@ -256,7 +256,7 @@ describe('sdk-composable', () => {
     const leaf = keccak256((await read('hash', params)) as Hex);
     const other = keccak256('0x01');
     const root = keccak256(concatHex(leaf < other ? [leaf, other] : [other, leaf]));
-    await register('setRoot', root, { location: 0n, data: '0x' });
+    await sendFromSafe('setRoot', root, { location: 0n, data: '0x' });
     expect((await getOrder(wallet, params, other))[1]).toMatch(SAFE_SIGNATURE);
     await expect(getOrder(wallet, params, leaf)).rejects.toThrow('ProofNotAuthed');
   });
