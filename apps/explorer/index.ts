@@ -19,7 +19,7 @@ export interface ExplorerBook {
   /** Tokens that the chain client cannot describe, or whose symbols are wrong. Default: none. */
   readonly tokens?: readonly KnownToken[];
   /** Names of accounts that the page shows, such as solvers, by address. Default: none. */
-  readonly names?: Readonly<Record<string, string>>;
+  readonly names?: Readonly<Record<string, string>> | undefined;
   /** Base URL of a block explorer. `false`: no links. Default: the block explorer of the chain, if it is known. */
   readonly blockExplorer?: string | false;
   /** Whether competitions are shown only after their deadline block. Default: false. */
@@ -41,8 +41,11 @@ export interface ExplorerOptions extends RateLimitOptions {
   readonly accounts?: Accounts | undefined;
   /** The web push channel of `accounts`, for notifications in the browser. Default: they are not offered. */
   readonly webPush?: ExplorerWebPush | undefined;
-  /** Whether the API reference is served at `docs`, relative to the mount. Default: false. */
-  readonly docs?: boolean;
+  /**
+   * Whether the API reference is served at `docs` and `openapi.json`, relative to the mount. `openapi`: only the
+   * latter. Default: false.
+   */
+  readonly docs?: boolean | 'openapi';
 }
 
 /** Web page that shows the orders of a server's books. */

@@ -178,7 +178,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
       ? createExplorer({
           books: deployments.map(toExplorerBook),
           accounts,
-          docs,
+          docs: docs || 'openapi',
           webPush: accounts && toExplorerWebPush(plan),
           ...gate,
         })

@@ -65,6 +65,8 @@ describe('packed package in a host without optional peers', () => {
       expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
       // The page is not installed, so the error does not refer to it.
       expect(await (await fetch(url)).json()).not.toHaveProperty('docs');
+      // The explorer links the document that exists.
+      expect(await (await fetch(`${url}/explorer/data/site`)).json()).toMatchObject({ docs: 'openapi' });
       const missing = await fetch(`${url}/docs/swagger-ui.css`);
       expect([missing.status, await missing.text()]).toEqual([404, expect.stringContaining('swagger-ui-dist')]);
       expect(await (await fetch(`${url}/docs`)).text()).toContain('npm install swagger-ui-dist');

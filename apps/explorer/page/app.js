@@ -152,7 +152,8 @@ async function start() {
     return { book, prefix, tokens: createTokens(book, prefix) };
   });
   document.getElementById('deployed').textContent = `intentbook ${site.version}`;
-  for (const id of ['docs', 'openapi']) document.getElementById(id).hidden = !site.docs;
+  document.getElementById('docs').hidden = site.docs !== true;
+  document.getElementById('openapi').hidden = site.docs === false;
   choice.append(
     ...site.books.map(({ path, chain, environment }) =>
       element('option', { value: path }, environment === 'staging' ? `${chain}, staging` : chain),

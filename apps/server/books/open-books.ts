@@ -29,6 +29,8 @@ export interface OpenBook {
   readonly monitor?: ChainState;
   /** Host names of its nodes, the preferred one first. */
   readonly nodes: readonly string[];
+  /** Names of accounts that the explorer shows, by address. */
+  readonly names?: Readonly<Record<string, string>> | undefined;
   /** Whether its quotes use the prices of test tokens. Default: false. */
   readonly testPrices?: boolean;
   /** Options of its HTTP interface. Default: those of the server. */
@@ -114,6 +116,7 @@ async function openBook(plan: BookPlan, observer: BookObserver, store?: Store): 
     database: store === undefined ? getStoreName(place) : undefined,
     ...(monitor === undefined ? {} : { monitor }),
     testPrices: hasTestPrices({ chain, prices: getPrices(settings) }),
+    names: settings.accountNames,
     apiOptions: { hideCompetitions: settings.hideCompetitions },
     nodes: (settings.rpc ?? []).map((url) => new URL(url).host),
     async close() {

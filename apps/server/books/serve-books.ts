@@ -19,7 +19,7 @@ export interface ServedBook {
   /** Path that it is served at. Default: `/`. */
   readonly path?: string;
   /** Names of accounts that the explorer shows, such as solvers, by address. Default: none. */
-  readonly names?: Readonly<Record<string, string>>;
+  readonly names?: Readonly<Record<string, string>> | undefined;
   /** Base URL of a block explorer. `false`: no links. Default: the block explorer of the chain, if it is known. */
   readonly blockExplorer?: string | false;
 }
@@ -63,7 +63,7 @@ export async function serveBooks(options: ServeBooksOptions): Promise<BookServer
   });
   const apiOptions = { ...limits, ...(operatorToken === undefined ? {} : { operatorToken }) };
   const docs = isReferenceServed();
-  const explorer = createExplorer({ books: options.books, accounts, docs, ...limits });
+  const explorer = createExplorer({ books: options.books, accounts, docs: docs || 'openapi', ...limits });
   let closing = false;
   const api = createServerApi({
     mounted: [

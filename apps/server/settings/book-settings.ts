@@ -9,6 +9,7 @@ import { RETENTION_SETTINGS } from './retention-settings.ts';
 import { inGroup, type SettingTable } from './setting.ts';
 import { STREAM_SETTINGS } from './stream-settings.ts';
 import {
+  accountNames,
   addresses,
   addressesOrFile,
   addressSetting,
@@ -318,6 +319,12 @@ export const COMMON_SETTINGS = {
       help: 'IPFS gateway for app-data documents that orders name by hash, such as `https://ipfs.io`.',
       defaultText: 'none',
       secret: true,
+    },
+    accountNames: {
+      type: accountNames(),
+      help: 'Names of accounts that the explorer shows, such as solvers: `{ "<address>": "<name>" }`.',
+      flag: null,
+      defaultText: 'none',
     },
     hideCompetitions: {
       type: onOffAlone(),

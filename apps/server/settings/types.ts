@@ -108,6 +108,10 @@ export const ownerLimits = () => {
   );
 };
 
+/** Names of accounts, by address. */
+export const accountNames = () =>
+  jsonSetting(z.record(addressSetting().schema, plainText(), { error: 'must be names by address' }));
+
 /** A boolean, typed as on or off. */
 export const onOff = () => ({
   schema: z.boolean({ error: 'must be true or false' }),

@@ -124,6 +124,40 @@ describe.skipIf(CHROMIUM === undefined)(`explorer market data${SKIP_REASON}`, ()
     await accounts.close();
     await book.close();
   });
+
+  it.each([
+    [true, ['API reference', 'OpenAPI']],
+    ['openapi', ['OpenAPI']],
+    [false, []],
+  ] as const)('links the documents of an interface with docs: %s', async (docs, links) => {
+    const explorer = createExplorer({ books: [{ book: sandbox.book }], docs });
+    await using server = await listening(createServer(nodeHandler(composeApis(explorer, createApi(sandbox.book)))));
+    const { page } = await show('explorer#/', server.url);
+    expect(await page.getByRole('navigation', { name: 'Reference' }).getByRole('link').allTextContents()).toEqual(
+      links,
+    );
+  });
+
+  it('auction: links the auctions beside one that have a competition', async () => {
+    const trader = await sandbox.createTrader({ WETH: '2' });
+    for (const amount of ['1', '0.9']) {
+      await sandbox.waitFor(await trader.placeOrder({ sell: [amount, 'WETH'], for: ['2000', 'USDC'] }), 'fulfilled');
+    }
+    const { page, problems } = await show('#/auctions/latest');
+    const title = (await page.locator('h1').textContent()) ?? '';
+    expect(await textOf(page)).not.toContain('Next: ');
+    await page.locator('p', { hasText: 'Previous: ' }).getByRole('link').click();
+    const next = page.locator('p', { hasText: 'Next: ' }).getByRole('link', { name: title.replace('Auction ', '') });
+    await next.waitFor();
+    await page.getByRole('heading', { name: 'Solutions' }).waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  it('account: names the contracts of the protocol', async () => {
+    const { page } = await show(`#/accounts/${sandbox.settlementContract}`);
+    expect(await textOf(page)).toContain('Settlement contract');
+    expect(await textOf((await show(`#/accounts/${sandbox.vaultRelayer}`)).page)).toContain('Vault relayer');
+  });
 });
 
 async function closing<T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T & AsyncDisposable> {

@@ -221,25 +221,6 @@ describe.skipIf(CHROMIUM === undefined)(`explorer pages${SKIP_REASON}`, () => {
     expect(problems).toEqual([]);
   });
 
-  it('E6: links the auctions beside one that have a competition', async () => {
-    const trader = await sandbox.createTrader({ WETH: '1' });
-    await sandbox.waitFor(await trader.placeOrder({ sell: ['1', 'WETH'], for: ['2000', 'USDC'] }), 'fulfilled');
-    const { page, problems } = await show('#/auctions/latest');
-    const title = (await page.locator('h1').textContent()) ?? '';
-    expect(await textOf(page)).not.toContain('Next: ');
-    await page.locator('p', { hasText: 'Previous: ' }).getByRole('link').click();
-    const next = page.locator('p', { hasText: 'Next: ' }).getByRole('link', { name: title.replace('Auction ', '') });
-    await next.waitFor();
-    await page.getByRole('heading', { name: 'Solutions' }).waitFor();
-    expect(problems).toEqual([]);
-  });
-
-  it('E7: names the contracts of the protocol', async () => {
-    const { page } = await show(`#/accounts/${sandbox.settlementContract}`);
-    expect(await textOf(page)).toContain('Settlement contract');
-    expect(await textOf((await show(`#/accounts/${sandbox.vaultRelayer}`)).page)).toContain('Vault relayer');
-  });
-
   it('E7: links tokens, accounts and transactions, and the block explorer of a public chain', async () => {
     const { page } = await show(`#/transactions/${transaction}`);
     // A sandbox has no public block explorer.

@@ -84,6 +84,8 @@ describe('configuration error', () => {
     [oneBook({ store: 'memory' }), 'books[0]: unknown key "store"'],
     [oneBook({ maxOpenOrders: 0 }), 'books[0].maxOpenOrders must be an integer from 1 up, or "off", got 0'],
     [oneBook({ ownerLimits: { '0x12': {} } }), 'books[0].ownerLimits.0x12 must be 0x and 40 hex digits'],
+    [oneBook({ accountNames: { '0x12': 'A' } }), 'books[0].accountNames.0x12 must be 0x and 40 hex digits'],
+    [oneBook({ accountNames: { [ORACLE]: 1 } }), `books[0].accountNames.${ORACLE} must be text, got a number`],
     [
       oneBook({ ownerLimits: { [ORACLE]: { maxOpenOrders: '5' } } }),
       `books[0].ownerLimits.${ORACLE}.maxOpenOrders must be an integer from 0 up, or null`,
@@ -167,6 +169,20 @@ describe('server with several books', () => {
     const text = await response.text();
     return { status: response.status, text, json: () => JSON.parse(text) };
   };
+
+  test('names the contracts and accounts of each book for its explorer', async () => {
+    const named = `0x${'1A'.repeat(20)}`;
+    const [mainnet, sepolia] = await Promise.all(
+      [{ chain: 'mainnet', accountNames: { [named]: 'First solver' } }, { chain: 'sepolia' }].map(async (book) => {
+        const { url } = await serve({ port: 0, books: [{ ...book, store: memoryStore() }] });
+        return (await get(`${url}/explorer/data/site`)).json().books[0].names;
+      }),
+    );
+    const contracts = { '0x9008d19f58aabd9ed0d60971565aa8510560ab41': 'Settlement contract' };
+    expect(mainnet).toMatchObject({ ...contracts, [named.toLowerCase()]: 'First solver' });
+    expect(sepolia).toMatchObject(contracts);
+    expect(Object.values(sepolia)).toEqual(['Settlement contract', 'Vault relayer', 'Native currency orders']);
+  });
 
   test('serves each book at its path and lists the deployment', async () => {
     const server = await serve({
