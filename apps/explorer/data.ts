@@ -30,6 +30,9 @@ const MAX_SOLVERS = 20;
 const MAX_TRADES = 100;
 const MAX_ORDERS = 100;
 
+/** Filled orders of a pair, in each direction, whose prices are shown. */
+const MAX_FILLED_ORDERS = 10;
+
 /** Competitions that are listed. */
 const MAX_COMPETITIONS = 50;
 
@@ -78,6 +81,11 @@ export function createDataApi(options: ExplorerOptions): Api {
     route('/:book/prices', ({ shown: { book }, query }) => readPrices(accounts, book.chainId, addressesIn(query))),
     route('/:book/orders/:uid', ({ shown: each, param }) => readOrder(each, param('uid'))),
     route('/:book/settlements/:hash', ({ shown: each, param }) => readSettlement(each, param('hash'))),
+    route(
+      '/:book/fills/:base/:quote',
+      ({ shown: { book }, param }) => readFills(book, param('base'), param('quote')),
+      2 * MAX_FILLED_ORDERS,
+    ),
     route('/:book/slippage/:base/:quote', ({ shown: { book }, param }) =>
       readSlippage(accounts, book.chainId, param('base'), param('quote')),
     ),
@@ -106,10 +114,10 @@ export function createDataApi(options: ExplorerOptions): Api {
 }
 
 /** Tokens of the rate limit for a request that reads many rows. */
-const COST = { kind: 'read', before: () => 5 } as const;
+const COST = 5;
 
-function route(path: string, read: DataRoute['read']): DataRoute {
-  return { method: 'GET', path: `/explorer/data${path}`, cost: COST, read };
+function route(path: string, read: DataRoute['read'], cost = COST): DataRoute {
+  return { method: 'GET', path: `/explorer/data${path}`, cost: { kind: 'read', before: () => cost }, read };
 }
 
 const hasParam = (path: string) => !/^\/explorer\/data\/(?:site|search|affiliates\/[^/]*)\/?$/.test(path);
@@ -200,6 +208,24 @@ async function readTrades(book: OrderBook, uid: string) {
     trades.push(...page.map(({ trade, timestamp }) => ({ ...trade, timestamp })));
   }
   return trades;
+}
+
+/** Returns the fills of the newest orders of a pair in both directions, oldest first, in seconds since 1970. */
+async function readFills(book: OrderBook, base: string, quote: string) {
+  const directions = [
+    { sellToken: base, buyToken: quote },
+    { sellToken: quote, buyToken: base },
+  ];
+  const pages = await Promise.all(
+    directions.map((pair) => book.orders.list({ ...pair, status: 'fulfilled', limit: MAX_FILLED_ORDERS })),
+  );
+  const fills: (Pick<OrderTrade, 'sellToken' | 'sellAmount' | 'buyAmount'> & { readonly timestamp: number })[] = [];
+  for (const { uid } of pages.flatMap(({ orders }) => orders)) {
+    for (const { sellToken, sellAmount, buyAmount, timestamp } of await readTrades(book, uid)) {
+      if (timestamp !== null) fills.push({ sellToken, sellAmount, buyAmount, timestamp });
+    }
+  }
+  return fills.sort((a, b) => a.timestamp - b.timestamp);
 }
 
 async function readSettlement({ book, reads }: ShownBook, hash: string) {

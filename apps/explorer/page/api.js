@@ -139,6 +139,8 @@ export function openBook({ path, chainId, chain, environment, blockExplorer }, i
     overview: (signal) => data('overview', signal),
     tokens: (addresses, signal) => data(`tokens?addresses=${addresses.join(',')}`, signal),
     prices: (addresses, signal) => data(`prices?addresses=${addresses.join(',')}`, signal),
+    /** Returns the fills of the newest filled orders of a pair, oldest first. */
+    fills: (base, quote, signal) => data(`fills/${base}/${quote}`, signal),
     /** Returns the suggested slippage tolerance of a pair, or null without an account interface. */
     slippage: (base, quote, signal) => data(`slippage/${base}/${quote}`, signal),
     /** Returns the largest holders of a token, or null if no source has them. */

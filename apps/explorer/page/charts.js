@@ -83,6 +83,31 @@ export function shareChart(entries, empty) {
   );
 }
 
+const formatPrice = (value) => value.toLocaleString('en-US', { maximumSignificantDigits: 6 });
+
+/**
+ * Renders prices over time as steps, with their range.
+ *
+ * @param {readonly { time: number, price: number }[]} points - Oldest first, in milliseconds since 1970.
+ * @param {(time: number) => string} labelOf - Label of a time.
+ */
+export function priceChart(label, points, labelOf) {
+  const prices = points.map(({ price }) => price);
+  const [low, high] = [Math.min(...prices), Math.max(...prices)];
+  const [first, last] = [points[0].time, points.at(-1).time];
+  const x = (time) => (last === first ? 0 : ((time - first) / (last - first)) * WIDTH);
+  const y = (price) => (high === low ? HEIGHT / 2 : (HEIGHT - 8) * (1 - (price - low) / (high - low)) + 4);
+  let path = `M 0 ${y(prices[0])}`;
+  for (const { time, price } of points) path += ` H ${x(time)} V ${y(price)}`;
+  return element(
+    'figure',
+    {},
+    svg('svg', { ...IMAGE, 'aria-label': label }, svg('path', { d: `${path} H ${WIDTH}`, class: 'prices' })),
+    ends(labelOf(first), labelOf(last)),
+    element('p', { class: 'legend quiet' }, `lowest ${formatPrice(low)} · highest ${formatPrice(high)}`),
+  );
+}
+
 /**
  * Renders the cumulated amounts of bids and offers over the price as steps.
  *
@@ -110,11 +135,11 @@ export function depthChart(label, bids, offers) {
     for (const { price, total } of steps) path += ` H ${x(price)} V ${y(total)}`;
     return svg('path', { d: `${path} H ${edge} V ${y(0)} Z`, class: n === 0 ? 'bids' : 'offers' });
   });
-  const format = (value) => value.toLocaleString('en-US', { maximumSignificantDigits: 6 });
   return element(
     'figure',
     {},
     svg('svg', { ...IMAGE, 'aria-label': label }, ...areas),
-    ends(format(low - margin), format(high + margin)),
+    ends(formatPrice(low - margin), formatPrice(high + margin)),
+    element('p', { class: 'legend quiet' }, `highest ${formatPrice(top)}`),
   );
 }

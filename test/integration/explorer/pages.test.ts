@@ -290,7 +290,11 @@ describe.skipIf(CHROMIUM === undefined)(`explorer pages${SKIP_REASON}`, () => {
 
   it('pair: shows the depth of open orders', async () => {
     const { page, problems } = await show(`#/pairs/${token('WETH')}/${token('USDC')}`);
-    const label = await page.locator('svg.chart').getAttribute('aria-label');
+    const prices = await page.locator('svg.chart').first().getAttribute('aria-label');
+    expect(prices).toMatch(/^Prices of WETH \/ USDC: 1 fill, last 2,4\d\d/);
+    const swapped = await show(`#/pairs/${token('USDC')}/${token('WETH')}`);
+    expect(await swapped.page.locator('svg.chart').first().getAttribute('aria-label')).toMatch(/1 fill, last 0\.0004/);
+    const label = await page.locator('svg.chart').last().getAttribute('aria-label');
     expect(label).toBe('Depth of WETH / USDC: 1 bids, best 1,000; 1 offers, best 9,000.5');
     expect(problems).toEqual([]);
   });

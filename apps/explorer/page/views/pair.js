@@ -1,9 +1,9 @@
-import { depthChart } from '../charts.js';
+import { depthChart, priceChart } from '../charts.js';
 import { element, note, section } from '../elements.js';
-import { percent } from '../format.js';
+import { percent, plural, time } from '../format.js';
 import { limitPrice, orderTable } from '../order-table.js';
 import { fragment } from '../router.js';
-import { toNumber } from '../units.js';
+import { ratio, toNumber } from '../units.js';
 
 /** Open orders of each side that are shown. */
 const MAX_ORDERS = 500;
@@ -15,10 +15,11 @@ const PRICE_DECIMALS = 36;
 export async function pair(view, base, quote) {
   const { book, tokens, prefix, signal } = view;
   const open = (sellToken, buyToken) => book.list({ sellToken, buyToken, status: 'open', limit: MAX_ORDERS }, signal);
-  const [selling, buying, tolerance] = await Promise.all([
+  const [selling, buying, tolerance, fills] = await Promise.all([
     open(base, quote),
     open(quote, base),
     book.slippage(base, quote, signal).catch(() => null),
+    book.fills(base, quote, signal),
   ]);
   await tokens.load([base, quote], signal);
   const name = `${tokens.symbolOf(base)} / ${tokens.symbolOf(quote)}`;
@@ -37,6 +38,7 @@ export async function pair(view, base, quote) {
       element('a', { href: fragment(prefix, `/pairs/${quote}/${base}`) }, 'Swap'),
     ),
     slippage(tolerance),
+    section('Prices of recent fills', ...prices(name, fills, known && { base, tokens, quote })),
     section('Depth of open orders', ...depth(name, bids, offers, known)),
     section(`Orders that buy ${tokens.symbolOf(base)}`, list(view, buying.orders, 'Bids')),
     section(`Orders that sell ${tokens.symbolOf(base)}`, list(view, selling.orders, 'Offers')),
@@ -51,8 +53,27 @@ function slippage(tolerance) {
   return note(`Suggested slippage tolerance: ${percent(slippageBps)} (${reason})`);
 }
 
+/** Renders the prices of fills over time. */
+function prices(name, fills, known) {
+  if (!known) return [note(UNKNOWN_DECIMALS)];
+  if (fills.length === 0) return [note('No order of this pair was filled yet.')];
+  const { base, quote, tokens } = known;
+  const [baseDecimals, quoteDecimals] = [tokens.decimalsOf(base), tokens.decimalsOf(quote)];
+  const points = fills.flatMap(({ sellToken, sellAmount, buyAmount, timestamp }) => {
+    const [sold, bought] = sellToken === base ? [sellAmount, buyAmount] : [buyAmount, sellAmount];
+    const price = ratio(bought, quoteDecimals, sold, baseDecimals);
+    return price === undefined ? [] : [{ time: timestamp * 1000, price: toNumber(price, PRICE_DECIMALS) }];
+  });
+  if (points.length === 0) return [note('The amounts of the fills are zero.')];
+  const last = points.at(-1).price.toLocaleString('en-US', { maximumSignificantDigits: 6 });
+  const label = `Prices of ${name}: ${plural(points.length, 'fill')}, last ${last}`;
+  return [priceChart(label, points, time), element('p', { class: 'legend' }, element('span', {}, `last: ${last}`))];
+}
+
+const UNKNOWN_DECIMALS = 'The decimals of a token are not known, so prices cannot be compared.';
+
 function depth(name, bids, offers, known) {
-  if (!known) return [note('The decimals of a token are not known, so prices cannot be compared.')];
+  if (!known) return [note(UNKNOWN_DECIMALS)];
   if (bids.length + offers.length === 0) return [note('This pair has no open order.')];
   const best = [bids[0], offers[0]].map((level) =>
     level === undefined ? 'none' : level.price.toLocaleString('en-US', { maximumSignificantDigits: 6 }),
