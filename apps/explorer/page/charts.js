@@ -140,6 +140,6 @@ export function depthChart(label, bids, offers) {
     {},
     svg('svg', { ...IMAGE, 'aria-label': label }, ...areas),
     ends(formatPrice(low - margin), formatPrice(high + margin)),
-    element('p', { class: 'legend quiet' }, `highest ${formatPrice(top)}`),
+    element('p', { class: 'legend quiet' }, `largest total ${formatPrice(top)}`),
   );
 }
