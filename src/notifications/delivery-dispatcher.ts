@@ -6,6 +6,7 @@ import type { Channel, DeliveryResult } from '../ports/channel.ts';
 import { readMonotonic } from '../ports/clock.ts';
 import type { ClaimedDelivery } from '../ports/delivery-store.ts';
 import { createHashedId, getUnsubscribePath } from './hashed-ids.ts';
+import { createWaitingDeliveries } from './waiting-deliveries.ts';
 
 /** How deliveries are retried. */
 export interface DeliveryOptions {
@@ -30,7 +31,10 @@ const MAX_PER_LANE = 16;
 
 /** Maximum number of concurrent attempts for an account. A slow target then does not delay other accounts. */
 const MAX_PER_ACCOUNT = 2;
-/** Maximum number of concurrent attempts to a target host, and to its address. It then does not delay other hosts. */
+/**
+ * Maximum number of concurrent attempts to a target host, and to its address. It then does not delay other hosts.
+ * Further deliveries wait for a short time.
+ */
 const MAX_PER_HOST = 4;
 
 /** Milliseconds of failures after which a subscription is suspended. */
@@ -73,9 +77,11 @@ type DispatcherContext = Pick<AccountTools, 'store' | 'clock' | 'onFailure'> &
 export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDispatcher {
   const { store, channels, clock, timeout, onFailure } = context;
   const inProgress = new Map<Promise<void>, ClaimedDelivery>();
-  const load = createLoad(channels, inProgress);
   const delays = createReleaseDelays();
-  const { attempt, cancelAll } = createAttempts(context, delays);
+  const waiting = createWaitingDeliveries(clock, (delivery, key) => void release(delivery, delays.next(key)));
+  const load = createLoad(channels, inProgress, waiting.all);
+  const { attempt, cancelAll } = createAttempts(context, freed);
+  let isStopping = false;
   /** Whether the time for attempts in progress is over, after the dispatcher was stopped. */
   let isOverdue = false;
   // A claim lasts twice the timeout, so that no other process attempts the delivery meanwhile.
@@ -91,7 +97,7 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
     try {
       const { seq, claim, subscription } = delivery;
       const result = await attempt(delivery);
-      if (result.status === 'deferred') await release(delivery, result.delay);
+      if (result.status === 'deferred') await wait(delivery, result.busy);
       else if (result.status === 'failed' && isOverdue) await release(delivery);
       else if (result.status === 'delivered') {
         await store.deliveries.recordResult({ seq, claim, outcome: result });
@@ -103,6 +109,33 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
     } catch (failure) {
       onFailure(failure);
     }
+  }
+
+  /** Keeps a delivery until its host or address has a slot. */
+  async function wait(delivery: ClaimedDelivery, key: string | undefined): Promise<void> {
+    if (isStopping || key === undefined) await release(delivery);
+    else if (!waiting.add(key, delivery)) await release(delivery, delays.next(key));
+  }
+
+  /** Called when a host or an address has a slot again. */
+  function freed(key: string): void {
+    delays.reset(key);
+    const next = waiting.take(key);
+    if (next !== undefined) start(next);
+  }
+
+  function start(delivery: ClaimedDelivery): void {
+    const host = load.getHost(delivery.subscription);
+    if (host !== undefined && load.isHostBusy(host)) {
+      void wait(delivery, host);
+      return;
+    }
+    const task = thenAlways(deliver(delivery), () => {
+      inProgress.delete(task);
+      if (host !== undefined) freed(host);
+      worker.wake();
+    });
+    inProgress.set(task, delivery);
   }
 
   const worker = createWorker({
@@ -126,16 +159,9 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
         }
         const host = load.getHost(delivery.subscription);
         if (host !== undefined && load.isHostBusy(host)) {
-          await release(delivery, delays.next(host));
+          await wait(delivery, host);
           worker.wake(); // deliveries to other hosts may be due after those of this claim
-          continue;
-        }
-        const task = thenAlways(deliver(delivery), () => {
-          inProgress.delete(task);
-          if (host !== undefined) delays.reset(host);
-          worker.wake();
-        });
-        inProgress.set(task, delivery);
+        } else start(delivery);
       }
       return next === null ? INTERVAL : Math.min(INTERVAL, Math.max(1, next - now));
     },
@@ -143,16 +169,19 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
 
   return {
     start() {
+      isStopping = false;
       isOverdue = false;
       worker.start();
     },
     wake: worker.wake,
     async stop() {
+      isStopping = true;
       const cancel = clock.after(STOP_TIMEOUT, () => {
         isOverdue = true;
         cancelAll(new Error('the dispatcher stops'));
       });
       await worker.stop();
+      await Promise.all(waiting.takeAll().map((delivery) => release(delivery)));
       await Promise.all(inProgress.keys());
       cancel();
     },
@@ -162,14 +191,14 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
 /** Creates the function that sends a delivery, and the one that cancels all attempts in progress. */
 function createAttempts(
   { channels, clock, timeout }: Pick<DispatcherContext, 'channels' | 'clock' | 'timeout'>,
-  delays: ReleaseDelays,
+  onFree: (address: string) => void,
 ) {
-  const addresses = createAddressSlots(delays);
+  const addresses = createAddressSlots(onFree);
   const slowHosts = createSlowHosts(timeout);
   // One signal for all attempts would have more listeners than Node.js accepts without a warning.
   const cancellations = new Set<AbortController>();
 
-  async function attempt(delivery: ClaimedDelivery): Promise<DeliveryResult & { readonly delay?: number }> {
+  async function attempt(delivery: ClaimedDelivery): Promise<DeliveryResult & { readonly busy?: string }> {
     const { subscription, notification, body } = delivery;
     const channel = channels.get(subscription.channel);
     if (channel === undefined)
@@ -189,7 +218,7 @@ function createAttempts(
         );
       const limit = slowHosts.getTimeout(host, delivery.attempt === 1 && !delivery.isReliable);
       const result = requireResult(await withDeadline(clock, limit, send, cancellation.signal));
-      return result.status === 'deferred' ? { ...result, ...slots.getDelay() } : result;
+      return result.status === 'deferred' ? { ...result, ...slots.getBusy() } : result;
     } catch (failure) {
       return { status: 'failed', error: failure instanceof Error ? failure.message : 'the channel failed' };
     } finally {
@@ -206,14 +235,19 @@ function createAttempts(
   return { attempt, cancelAll };
 }
 
-/** Creates the view of the attempts in progress, by account, lane and host. */
-function createLoad(channels: DispatcherContext['channels'], inProgress: ReadonlyMap<Promise<void>, ClaimedDelivery>) {
+/** Creates the view of the attempts in progress, by account, lane and host. An account also has those that wait. */
+function createLoad(
+  channels: DispatcherContext['channels'],
+  inProgress: ReadonlyMap<Promise<void>, ClaimedDelivery>,
+  waiting: ReadonlySet<ClaimedDelivery>,
+) {
   const count = (matches: (delivery: ClaimedDelivery) => boolean) => [...inProgress.values()].filter(matches).length;
-  const countOfAccount = (account: string) => count(({ subscription }) => subscription.account === account);
+  const countOfAccount = (account: string) =>
+    [...inProgress.values(), ...waiting].filter(({ subscription }) => subscription.account === account).length;
 
   /** Returns the accounts that have their maximum number of attempts in progress. */
   function getBusyAccounts() {
-    const accounts = new Set([...inProgress.values()].map(({ subscription }) => subscription.account));
+    const accounts = new Set([...inProgress.values(), ...waiting].map(({ subscription }) => subscription.account));
     return [...accounts].filter((account) => countOfAccount(account) >= MAX_PER_ACCOUNT);
   }
 
@@ -258,8 +292,6 @@ function toFailedOutcome(
   return { status: 'retry', at: clock.now() + Math.ceil(delay), error: text } as const;
 }
 
-type ReleaseDelays = ReturnType<typeof createReleaseDelays>;
-
 /** Creates the delays of deliveries that are released, by their host or address, in milliseconds. */
 function createReleaseDelays() {
   /** Numbers of deliveries that were released since an attempt has ended. */
@@ -276,7 +308,7 @@ function createReleaseDelays() {
 }
 
 /** Creates the limit of concurrent attempts to an address. */
-function createAddressSlots(delays: ReleaseDelays) {
+function createAddressSlots(onFree: (address: string) => void) {
   const used = new Map<string, number>();
   return {
     /** Creates the slots of one attempt. */
@@ -293,15 +325,15 @@ function createAddressSlots(delays: ReleaseDelays) {
           entered.push(address);
           return true;
         },
-        /** Returns the delay of a delivery whose address is busy, if it is. */
-        getDelay: () => (busy === undefined ? {} : { delay: delays.next(busy) }),
+        /** Returns the address that has no free slot, if there is one. */
+        getBusy: () => (busy === undefined ? {} : { busy }),
         leave(): void {
           isOver = true;
           for (const address of entered) {
-            delays.reset(address);
             const count = (used.get(address) ?? 0) - 1;
             if (count > 0) used.set(address, count);
             else used.delete(address);
+            onFree(address);
           }
         },
       };

@@ -91,8 +91,8 @@ export const PLANTED_RECEIVERS: readonly PlantedFault[] = [
     area: 'receivers',
     store: 'receivers',
     file: 'src/notifications/delivery-dispatcher.ts',
-    find: 'delay: delays.next(busy)',
-    replace: 'delay: RELEASE_DELAY',
+    find: 'return RELEASE_DELAY * (1 + Math.floor(count / MAX_PER_LANE));',
+    replace: 'return RELEASE_DELAY;',
   },
   {
     name: 'a client requests any number of invitations',

@@ -299,13 +299,18 @@ describe('limits of delivery attempts', () => {
     expect(settled).toEqual([{ seq: 1, claim: 7, outcome: { status: 'released', at: NOW + 3000 } }]);
   });
 
-  test('release deliveries beyond four per host, of channels with hosts only', async () => {
+  test('wait beyond four per host, of channels with hosts only, and are released after a second', async () => {
     const getHost = (target: string) => target.split('/')[0];
     const withHosts = hanging({ getHost });
     withHosts.claims.push([1, 2, 3, 4, 5].map((seq) => claimed(seq)).concat(claimed(6, { target: 'other/' })));
     withHosts.dispatcher.start();
     await settleAll();
-    expect(withHosts.settled).toEqual([{ seq: 5, claim: 7, outcome: { status: 'released', at: NOW + 1000 } }]);
+    withHosts.clock.advance(999);
+    await settleAll();
+    expect(withHosts.settled).toEqual([]);
+    withHosts.clock.advance(1);
+    await settleAll();
+    expect(withHosts.settled).toEqual([{ seq: 5, claim: 7, outcome: { status: 'released', at: NOW + 2000 } }]);
     const without = hanging();
     without.claims.push([1, 2, 3, 4, 5].map((seq) => claimed(seq)));
     without.dispatcher.start();
@@ -316,18 +321,66 @@ describe('limits of delivery attempts', () => {
   test('release deliveries to a busy host for longer, the more of them wait for the end of an attempt', async () => {
     const ends: (() => void)[] = [];
     const deliver = () => new Promise<DeliveryResult>((resolve) => ends.push(() => resolve({ status: 'delivered' })));
-    const { dispatcher, claims, settled } = fixture({ channel: { getHost: () => 'host', deliver } });
+    const { dispatcher, claims, clock, settled } = fixture({ channel: { getHost: () => 'host', deliver } });
     const range = (from: number, count: number) => Array.from({ length: count }, (_, i) => claimed(from + i));
     const getDelays = () =>
-      (settled.splice(0) as { outcome: { at?: number } }[]).map(({ outcome: { at = NOW } }) => at - NOW);
+      (settled.splice(0) as { outcome: { at?: number } }[]).map(
+        ({ outcome: { at = clock.now() } }) => at - clock.now(),
+      );
     claims.push(range(1, 16), range(17, 7));
     dispatcher.start();
     await settleAll();
-    expect(getDelays()).toEqual([...Array.from({ length: 16 }, () => 1000), 2000, 2000, 2000]);
+    expect(getDelays()).toEqual([1000, 1000, 1000]); // 4 attempts, 16 wait
+    clock.advance(1000);
+    await settleAll();
+    expect(getDelays()).toEqual([...Array.from({ length: 13 }, () => 1000), 2000, 2000, 2000]);
     claims.push(range(30, 2));
     ends[0]?.();
     await settleAll();
+    clock.advance(1000);
+    await settleAll();
     expect(getDelays()).toEqual([0, 1000]);
+  });
+
+  test('are sent one after the other to a host with many, in the order of their claims', async () => {
+    const ends: (() => void)[] = [];
+    const sent: string[] = [];
+    const deliver: Channel['deliver'] = ({ body }) =>
+      new Promise((resolve) => {
+        sent.push(body);
+        ends.push(() => resolve({ status: 'delivered' }));
+      });
+    const { dispatcher, claims, settled } = fixture({ channel: { getHost: () => 'host', deliver } });
+    claims.push(Array.from({ length: 12 }, (_, i) => ({ ...claimed(i), body: String(i) })));
+    dispatcher.start();
+    await settleAll();
+    expect(sent).toEqual(['0', '1', '2', '3']);
+    for (let i = 0; i < 12; i++) {
+      ends[i]?.();
+      await settleAll();
+    }
+    expect(sent).toEqual(Array.from({ length: 12 }, (_, i) => String(i)));
+    expect(settled).toHaveLength(12);
+  });
+
+  test('that wait are released when the dispatcher stops, and count for their account', async () => {
+    const { dispatcher, claims, clock, requests, settled } = hanging({ getHost: () => 'host' });
+    claims.push(
+      [1, 2, 3, 4].map((seq) => claimed(seq)),
+      [claimed(5), claimed(6, { account: account(5) })],
+    );
+    dispatcher.start();
+    await settleAll();
+    dispatcher.wake();
+    await settleAll();
+    dispatcher.wake();
+    await settleAll();
+    expect((requests as { busyAccounts: string[] }[]).at(-1)?.busyAccounts).toEqual([account(5)]);
+    const stopped = dispatcher.stop();
+    await settleAll();
+    expect((settled as { seq: number }[]).map(({ seq }) => seq)).toEqual([5, 6]);
+    clock.advance(2000);
+    await stopped;
   });
 
   test('exclude a lane with 16 attempts', async () => {
@@ -349,7 +402,7 @@ describe('limits of delivery attempts', () => {
     ]);
   });
 
-  test('release an attempt to an address with four attempts, and count it again after one has ended', async () => {
+  test('wait for an address with four attempts, until one has ended', async () => {
     const ends: (() => void)[] = [];
     const { dispatcher, claims, settled } = fixture({
       channel: {
@@ -363,12 +416,10 @@ describe('limits of delivery attempts', () => {
     claims.push([1, 2, 3, 4, 5].map((seq) => claimed(seq, { target: `h${seq}/` })));
     dispatcher.start();
     await settleAll();
-    const released = { seq: 5, claim: 7, outcome: { status: 'released', at: NOW + 1000 } };
-    expect([ends.length, settled]).toEqual([4, [released]]);
-    claims.push([claimed(6)]);
+    expect([ends.length, settled]).toEqual([4, []]);
     ends[0]?.();
     await settleAll();
-    expect([ends.length, settled.slice(1)]).toEqual([5, [{ seq: 1, claim: 7, outcome: { status: 'delivered' } }]]);
+    expect([ends.length, settled]).toEqual([5, [{ seq: 1, claim: 7, outcome: { status: 'delivered' } }]]);
   });
 
   test('suspend a subscription that has failed for a day', async () => {
