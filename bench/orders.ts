@@ -6,8 +6,8 @@ import bindings from 'secp256k1/bindings.js';
 export const CHAIN_ID = 11155111;
 export const DOMAIN = { chainId: CHAIN_ID, settlementContract: '0x9008d19f58aabd9ed0d60971565aa8510560ab41' } as const;
 
-const WETH = '0xfff9976782d46cc05630d1f6ebab18b2324d6b14';
-const COW = '0x0625afb445c3b6b7b929342a04a22599fd5dbb59';
+export const WETH: Address = '0xfff9976782d46cc05630d1f6ebab18b2324d6b14';
+export const COW: Address = '0x0625afb445c3b6b7b929342a04a22599fd5dbb59';
 /** keccak of `{}`. */
 const EMPTY_DOCUMENT = '0xb48d38f93eaa084033fc5970bf96e559c33c4cdc07d889ab00b4d63f9590739d';
 
@@ -50,7 +50,8 @@ export async function signOrders(seed: string, first: number, count: number, val
   return Array.from({ length: count }, (_, i) => signOrder(verifier, seed, first + i, validTo));
 }
 
-const OWNERS = 64;
+/** Number of owners whose orders are signed. */
+export const OWNERS = 64;
 const NEXT_WEEK = Math.floor(Date.now() / 1000 / 86_400 + 7) * 86_400;
 
 function signOrder(verifier: Verifier, seed: string, index: number, validTo: number): Signed {

@@ -122,6 +122,16 @@ const ROWS: readonly Row[] = [
     convert: keep,
   },
   {
+    label: 'Trade to webhook at 100 fills a second, median',
+    own: { benchmark: 'webhook', subject: 'webhook', measure: 'ms at p50' },
+    convert: keep,
+  },
+  {
+    label: 'The same, 99th percentile',
+    own: { benchmark: 'webhook', subject: 'webhook', measure: 'ms at p99' },
+    convert: keep,
+  },
+  {
     label: 'First order in a new process',
     own: { benchmark: 'cold-start', subject: 'intentbook' },
     peer: { benchmark: 'cold-start', subject: 'import of fastify and viem', name: 'import of fastify and viem' },

@@ -91,3 +91,23 @@ export function createUidPicker(count: number, size: number, among = count, seed
     return [...picked].map(getUid);
   };
 }
+
+/** Starts operations at fixed times, however long they take. @param interval - In milliseconds. */
+export async function runAtRate(
+  count: number,
+  interval: number,
+  operation: (i: number, due: number) => Promise<void>,
+): Promise<void> {
+  const start = performance.now();
+  const running: Promise<void>[] = [];
+  while (running.length < count) {
+    const elapsed = performance.now() - start;
+    while (running.length < count && running.length * interval <= elapsed) {
+      running.push(operation(running.length, start + running.length * interval));
+    }
+    await new Promise((resolve) => {
+      setTimeout(resolve, 1);
+    });
+  }
+  await Promise.all(running);
+}

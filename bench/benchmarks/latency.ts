@@ -8,7 +8,7 @@ import { copyOrderFile, scratchFile } from '../files.ts';
 import { collectGarbage } from '../gc.ts';
 import type { Signed } from '../orders.ts';
 import { CHAIN_ID, signOrders } from '../orders.ts';
-import { createGetRequest, createUidPicker, requestBytes } from '../stats.ts';
+import { createGetRequest, createUidPicker, requestBytes, runAtRate } from '../stats.ts';
 
 /** Share of the maximum rate of submissions that runs beside the reads. */
 const LOAD = 0.7;
@@ -153,26 +153,6 @@ async function measureMaximum(book: OrderBook, queue: Signed[]): Promise<number>
   };
   await Promise.all(Array.from({ length: 256 }, caller));
   return count / (performance.now() - start);
-}
-
-/** Starts operations at fixed times, however long they take. @param interval - In milliseconds. */
-async function runAtRate(
-  count: number,
-  interval: number,
-  operation: (i: number, due: number) => Promise<void>,
-): Promise<void> {
-  const start = performance.now();
-  const running: Promise<void>[] = [];
-  while (running.length < count) {
-    const elapsed = performance.now() - start;
-    while (running.length < count && running.length * interval <= elapsed) {
-      running.push(operation(running.length, start + running.length * interval));
-    }
-    await new Promise((resolve) => {
-      setTimeout(resolve, 1);
-    });
-  }
-  await Promise.all(running);
 }
 
 function toSample(waits: readonly number[]): Sample {
