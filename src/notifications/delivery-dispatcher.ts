@@ -120,7 +120,7 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
   /** Called when a host or an address has a slot again. */
   function freed(key: string): void {
     delays.reset(key);
-    const next = waiting.take(key);
+    const next = waiting.all.size === 0 ? undefined : waiting.take(key);
     if (next !== undefined) start(next);
   }
 
