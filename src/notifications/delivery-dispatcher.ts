@@ -78,7 +78,9 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
   const { store, channels, clock, timeout, onFailure } = context;
   const inProgress = new Map<Promise<void>, ClaimedDelivery>();
   const delays = createReleaseDelays();
-  const waiting = createWaitingDeliveries(clock, (delivery, key) => void release(delivery, delays.next(key)));
+  // A wait and the attempt after it are shorter than a claim, also with a short timeout.
+  const maxWait = Math.min(RELEASE_DELAY, timeout / 2);
+  const waiting = createWaitingDeliveries(clock, maxWait, (delivery, key) => void release(delivery, delays.next(key)));
   const load = createLoad(channels, inProgress, waiting.all);
   const { attempt, cancelAll } = createAttempts(context, freed);
   let isStopping = false;

@@ -5,9 +5,6 @@ import type { ClaimedDelivery } from '../ports/delivery-store.ts';
 const MAX_PER_KEY = 16;
 const MAX_WAITING = 64;
 
-/** Milliseconds that a delivery may wait. It is then released, so that another process can attempt it later. */
-const MAX_WAIT = 1_000;
-
 interface Waiting {
   readonly delivery: ClaimedDelivery;
   readonly cancel: () => void;
@@ -17,9 +14,14 @@ interface Waiting {
  * Creates the queues of claimed deliveries that wait for a slot of their host or address. A fast target with many
  * deliveries then receives them one after the other, without a further claim.
  *
- * @param onEnd - Called with a delivery that has waited for too long.
+ * @param maxWait - Milliseconds that a delivery may wait.
+ * @param onEnd - Called with a delivery that has waited for so long.
  */
-export function createWaitingDeliveries(clock: Clock, onEnd: (delivery: ClaimedDelivery, key: string) => void) {
+export function createWaitingDeliveries(
+  clock: Clock,
+  maxWait: number,
+  onEnd: (delivery: ClaimedDelivery, key: string) => void,
+) {
   const queues = new Map<string, Waiting[]>();
   /** The time until which each delivery may wait, in milliseconds of `readMonotonic`. */
   const limits = new WeakMap<ClaimedDelivery, number>();
@@ -41,7 +43,7 @@ export function createWaitingDeliveries(clock: Clock, onEnd: (delivery: ClaimedD
     /** Adds a delivery. @returns false if too many wait, or if it has already waited for long enough. */
     add(key: string, delivery: ClaimedDelivery): boolean {
       const now = readMonotonic(clock);
-      const limit = limits.get(delivery) ?? now + MAX_WAIT;
+      const limit = limits.get(delivery) ?? now + maxWait;
       limits.set(delivery, limit);
       const queue = queues.get(key) ?? [];
       if (limit <= now || queue.length >= MAX_PER_KEY || all.size >= MAX_WAITING) return false;

@@ -15,10 +15,12 @@ interface Choice {
   readonly next?: number | null;
   readonly jitter?: number;
   readonly settle?: () => Promise<never>;
+  /** Milliseconds. Default: 15,000. */
+  readonly timeout?: number;
 }
 
 /** A dispatcher over scripted claims, which are returned once. */
-function fixture({ results = [], channel = {}, next = null, jitter = 0, settle }: Choice = {}) {
+function fixture({ results = [], channel = {}, next = null, jitter = 0, settle, timeout = 15_000 }: Choice = {}) {
   const clock = manualClock(NOW);
   const claims: ClaimedDelivery[][] = [];
   const requests: unknown[] = [];
@@ -65,7 +67,7 @@ function fixture({ results = [], channel = {}, next = null, jitter = 0, settle }
     attempts: 5,
     retryDelay: 1000,
     maxRetryDelay: 6000,
-    timeout: 15_000,
+    timeout,
   });
   onTestFinished(async () => {
     const stopped = dispatcher.stop();
@@ -361,6 +363,20 @@ describe('limits of delivery attempts', () => {
     }
     expect(sent).toEqual(Array.from({ length: 12 }, (_, i) => String(i)));
     expect(settled).toHaveLength(12);
+  });
+
+  test('wait for half of a short timeout, so that their claim lasts until the end of the attempt', async () => {
+    const channel = { getHost: () => 'host', deliver: never };
+    const { dispatcher, claims, clock, settled } = fixture({ channel, timeout: 400 });
+    claims.push([1, 2, 3, 4, 5].map((seq) => claimed(seq)));
+    dispatcher.start();
+    await settleAll();
+    clock.advance(199);
+    await settleAll();
+    expect(settled).toEqual([]);
+    clock.advance(1);
+    await settleAll();
+    expect(settled).toMatchObject([{ seq: 5, outcome: { status: 'released' } }]);
   });
 
   test('that wait are released when the dispatcher stops, and count for their account', async () => {
