@@ -32,7 +32,7 @@ export function createMemoryAuctions() {
       return isNew ? 'recorded' : 'replaced';
     },
     competition: (auctionId: number): StoredCompetition | undefined => competitions.get(auctionId),
-    lastCompetition: (): number => [...highestFirst.from(0)][0] ?? 0,
+    lastCompetition: (): number => highestFirst.from(0).next().value ?? 0,
     competitions({
       limit,
       deadlineAbove = -1,

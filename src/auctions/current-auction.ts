@@ -56,11 +56,13 @@ export function createCurrentAuction(context: AuctionContext) {
   let changes = 0;
 
   async function current(): Promise<AuctionSnapshot> {
-    const [event, { indexedBlock }] = await Promise.all([store.events.last(), store.chain.progress()]);
+    const [event, { indexedBlock }, competition] = await Promise.all([
+      store.events.last(),
+      store.chain.progress(),
+      // Another process may have recorded a competition, which has no log entry.
+      store.traits.writers === 'many' ? store.auctions.lastCompetition() : 0,
+    ]);
     const block = indexedBlock?.number ?? 0;
-    // Another process may have recorded a competition, which has no log entry.
-    const isShared = store.traits.writers === 'many';
-    const competition = isShared ? await store.auctions.lastCompetition() : 0;
     const [head, key] = [indexedBlock?.hash, `${event} ${indexedBlock?.hash} ${competition} ${changes}`];
     if (latest?.key === key && isNew(latest)) return latest;
     const { chosen, prices, reasons, fees } = await choose();

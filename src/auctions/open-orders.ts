@@ -20,7 +20,7 @@ const PAGE = 48;
 const LOG_PAGE = 500;
 
 /** Maximum number of tokens, of pairs, and of queries, that orders share. */
-const MAX_SHARED = 200_000;
+const MAX_SHARED = 100_000;
 
 /** Maximum number of log entries to follow. If there are more, all open orders are read again. */
 const MAX_LOG_ENTRIES = 20_000;
