@@ -146,7 +146,7 @@ contract ComposableOrders {
     order = Handler(params.handler).getTradeableOrder(owner, msg.sender, ctx, params.staticInput, offchainInput);
     if (!isAllowed(owner, order, ctx, params, offchainInput)) revert SwapGuardRestricted();
     Payload memory payload = Payload(proof, params, offchainInput);
-    // A wallet that is not a Safe with the fallback handler verifies the order by itself.
+    // A wallet that is not a Safe with the fallback handler verifies the order in its own code.
     signature = isSafe(owner)
       ? abi.encodeWithSelector(SAFE_SIGNATURE, domainSeparator, ORDER_TYPE, abi.encode(order), abi.encode(payload))
       : abi.encode(order, payload);
