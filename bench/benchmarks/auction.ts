@@ -77,9 +77,6 @@ export const benchmark: CreateBenchmark = ({ orders }) => {
         title: 'first auction',
         unit: ' ms',
         compute: readMeasured('SQLite', 'ms first'),
-        target: { atMost: 50 },
-        reason:
-          'Reading the rows and parsing their bodies takes longer than the target: compare `SELECT and JSON.parse`.',
       },
       {
         title: 'SELECT and JSON.parse of the same orders',
@@ -89,6 +86,9 @@ export const benchmark: CreateBenchmark = ({ orders }) => {
       {
         title: 'first auction ÷ SELECT and JSON.parse of the same orders',
         compute: divideTimes('SQLite', 'SELECT and JSON.parse'),
+        target: { atMost: 1.2 },
+        reason:
+          'Each order also becomes a candidate: its checksum is compared, and its spending, rest and fees are computed.',
       },
       {
         title: 'unchanged auction',

@@ -176,7 +176,7 @@ export const benchmark: CreateBenchmark = ({ tiny }) => {
       {
         title: '256 concurrent ÷ recovery only, one commit per 128',
         compute: divideTimes('256 concurrent', 'recovery only, one commit per 128'),
-        target: { atMost: 2.2 },
+        target: { atMost: 1.6 },
         reason:
           'The baseline inserts into one table with one index. The store also writes the indexes of listings, the counts of ' +
           'the owner and the log: compare `recovery and inserts of the store`. The rest is validation, and the work of ' +
@@ -193,7 +193,7 @@ export const benchmark: CreateBenchmark = ({ tiny }) => {
       {
         title: '256 concurrent, write thread ÷ recovery only, one commit per 128',
         compute: divideTimes('256 concurrent, write thread', 'recovery only, one commit per 128'),
-        target: { atMost: 2.2 },
+        target: { atMost: 1.35 },
         reason:
           'The write thread inserts beside the checks of the next orders. Its work is more than that of the baseline, which ' +
           'inserts into one table with one index.',
