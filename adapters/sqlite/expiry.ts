@@ -8,6 +8,8 @@ import type { SqliteSession } from './session.ts';
 type ExpiryRow = readonly [id: number, uid: Buffer, owner: Buffer, validTo: number, scheme: number, quotaClass: number];
 const COLUMNS = 'id, uid, owner, valid_to, signing_scheme, quota_class';
 
+const liveBefore = (p: string) => `${p}orders INDEXED BY ${p}orders_expiring WHERE live = 1 AND valid_to < ?`;
+
 /** Logs that a recorded expiry is reverted, if the expiry was logged. Must run within a transaction. */
 export type LogReinstatement = (order: ReinstatedOrder, at: number) => void;
 
@@ -19,21 +21,27 @@ interface ReinstatedOrder {
 
 type ListChainEvents = (uid: Buffer) => readonly OrderChainEvent[];
 
+/** Returns whether a live order has expired. Most sweeps find none: they need no transaction and no write thread. */
+export type HasExpired = (now: number) => boolean;
+
+export function createExpirySearch({ prefix: p, prepare, read }: SqliteSession): HasExpired {
+  const any = prepare(`SELECT 1 FROM ${liveBefore(p)} LIMIT 1`).pluck();
+  return (now) => read('find expired orders', () => any.get(now)) !== undefined;
+}
+
 /** Creates a function that records the expiry of orders. */
 export function createExpirySweeper(
-  { prefix: p, prepare, read, write }: SqliteSession,
+  { prefix: p, prepare, write }: SqliteSession,
+  hasExpired: HasExpired,
   owners: OwnerCounts,
   listChainEvents: ListChainEvents,
   events: EventTable,
 ): (now: number, limit: number) => number {
-  const live = `${p}orders INDEXED BY ${p}orders_expiring WHERE live = 1 AND valid_to < ?`;
-  const any = prepare(`SELECT 1 FROM ${live} LIMIT 1`).pluck();
-  const due = prepare(`SELECT ${COLUMNS} FROM ${live} ORDER BY valid_to, uid LIMIT ?`).raw();
+  const due = prepare(`SELECT ${COLUMNS} FROM ${liveBefore(p)} ORDER BY valid_to, uid LIMIT ?`).raw();
   const recordExpiry = prepare(`UPDATE ${p}orders SET live = 0 WHERE id = ?`);
 
   return (now, limit) => {
-    // Most sweeps find no expired order and need no write transaction.
-    if (read('find expired orders', () => any.get(now)) === undefined) return 0;
+    if (!hasExpired(now)) return 0;
     return write('record expired orders', () => {
       const rows = due.all(now, limit) as ExpiryRow[]; // the columns selected
       for (const [id, uid, owner, validTo, scheme, quotaClass] of rows) {

@@ -85,7 +85,7 @@ function withWrites(book: SqliteBook, writer: SqliteWriter, watch: EventStore['w
       },
       cancel: run('cancelOrders'),
       addQuote: run('addQuote'),
-      expire: run('expireOrders'),
+      expire: async (now, limit) => (book.hasExpired(now) ? run('expireOrders')(now, limit) : 0),
       reinstate: run('reinstateOrders'),
       prune: run('pruneOrders'),
     },

@@ -4,7 +4,7 @@ import { createAuctionTable } from './auctions.ts';
 import { createChainStore } from './chain.ts';
 import type { SqliteConnection, SqliteSource } from './connection.ts';
 import { createEventTable } from './events.ts';
-import { createExpirySweeper, createReinstatementLog, createReinstater } from './expiry.ts';
+import { createExpirySearch, createExpirySweeper, createReinstatementLog, createReinstater } from './expiry.ts';
 import { createListing, createPlacedLookup } from './listing.ts';
 import { createDatabaseOperations, openOperations } from './open.ts';
 import { createOrderProjectionTable, createOwnerCounts } from './order-projection.ts';
@@ -63,6 +63,7 @@ export function assembleBook(connection: SqliteConnection, lease: Lease, clock: 
   const projection = createOrderProjectionTable(session, owners);
   const chain = createChainStore(session, projection, documents, events);
   const logReinstatement = createReinstatementLog(chain.listEventsOfOrder, events);
+  const hasExpired = createExpirySearch(session);
   const orders = createOrderTable(
     session,
     owners,
@@ -79,7 +80,7 @@ export function assembleBook(connection: SqliteConnection, lease: Lease, clock: 
       filterPlaced: createPlacedLookup(session),
       count: owners.read,
       total: createOrderTotal(session),
-      expire: createExpirySweeper(session, owners, chain.listEventsOfOrder, events),
+      expire: createExpirySweeper(session, hasExpired, owners, chain.listEventsOfOrder, events),
       reinstate: createReinstater(session, owners, logReinstatement),
       prune: createPruner(session),
     },
@@ -92,6 +93,7 @@ export function assembleBook(connection: SqliteConnection, lease: Lease, clock: 
     auctions: createAuctionTable(session),
     tasks: createTaskTable(session),
     retention: createRetention(session),
+    hasExpired,
     assertIntact: session.assertIntact,
     ...createDatabaseOperations(connection, lease, session),
   };
