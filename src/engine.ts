@@ -124,7 +124,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
     orders: orders.methods,
     quotes: quotes.methods,
     upstream: upstream?.methods,
-    appData: createAppData(configuration, assertStarted),
+    appData: createAppData(configuration.store.appData, limits, configuration.convertCodes, assertStarted),
     chain: chain.methods,
     trades: trades.methods,
     balances: createBalances({ ...book, deadline: checkTimeout }),

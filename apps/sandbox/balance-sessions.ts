@@ -15,18 +15,12 @@ const SESSION = z.object({
   customTokens: z._default(z.array(z.string().check(z.regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address'))), []),
 });
 
-export interface BalanceSessionsContext {
-  readonly chainId: number;
-  readonly accounts: Accounts;
-  readonly tokens: readonly SandboxToken[];
-}
-
 /**
  * Creates the interfaces that front ends of production read balances from: `POST` or `PUT /{chainId}/sessions/{owner}`
  * with the tokens, then the stream `GET /sse/{chainId}/balances/{owner}`. Errors have the body `{ code, message }`.
  * Lists of tokens are not fetched: a session has native currency, all tokens of the sandbox, and the custom ones.
  */
-export function createBalanceSessions({ chainId, accounts, tokens }: BalanceSessionsContext) {
+export function createBalanceSessions(chainId: number, accounts: Accounts, tokens: readonly SandboxToken[]) {
   const sessions = new Map<string, ReadonlySet<string>>();
 
   async function openSession(owner: string, request: ApiRequest): Promise<ApiResponse> {

@@ -65,7 +65,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     operatorToken: OPERATOR_TOKEN,
     apis: {
       '/sandbox': createControlApi(() => sandbox),
-      ...createBalanceSessions({ chainId, accounts: accountInterface, tokens }),
+      ...createBalanceSessions(chainId, accountInterface, tokens),
       ...createFrontEndContent({ chainId, tokens, solver: { address: contracts.solver, name: solver.name } }),
     },
     ...(options.limiter === undefined ? {} : { limiter: options.limiter }),

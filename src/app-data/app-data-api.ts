@@ -10,16 +10,13 @@ import type { PutDocumentOptions, PutDocumentResult } from './put.ts';
 
 const upload = lazy(() => import('./put.ts'));
 
-/** The parts of a book that app data needs. */
-interface AppDataContext {
-  readonly store: { readonly appData: AppDataStore };
-  readonly limits: Limits;
-  readonly convertCodes: ConvertCodes;
-}
-
 /** Creates the app-data methods of a book. `assertStarted` throws `NotStarted` if the book is not started. */
-export function createAppData({ store, limits, convertCodes }: AppDataContext, assertStarted: () => void): AppDataApi {
-  const documents = store.appData;
+export function createAppData(
+  documents: AppDataStore,
+  limits: Limits,
+  convertCodes: ConvertCodes,
+  assertStarted: () => void,
+): AppDataApi {
   return {
     async put(fullAppData, options = {}) {
       assertStarted();

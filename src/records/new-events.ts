@@ -68,7 +68,7 @@ function renumber(from: ChainEvent, to: ChainEvent): ChainEvent {
 }
 
 /** What a store knows of the orders and blocks of adopted events. */
-export interface AdoptionContext {
+export interface KnownEvents {
   /** All stored events of the blocks of the events. */
   readonly ofBlocks: readonly ChainEvent[];
   /** All stored events of their orders. */
@@ -92,7 +92,7 @@ export interface Adoption {
  */
 export function findAdoptable(
   events: readonly OrderChainEvent[],
-  { ofBlocks, ofOrder, lastUnknown, complete = [] }: AdoptionContext,
+  { ofBlocks, ofOrder, lastUnknown, complete = [] }: KnownEvents,
 ): Adoption {
   const isKept = (stored: OrderChainEvent) =>
     stored.blockHash !== UNKNOWN_HASH || stored.type === 'placement' || events.some((each) => isOneEvent(stored, each));

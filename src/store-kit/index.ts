@@ -20,7 +20,7 @@ export {
   isOrderChainEvent,
 } from '../records/chain-batch.ts';
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from '../records/expiry-event.ts';
-export type { AdoptionContext, NewEvents } from '../records/new-events.ts';
+export type { KnownEvents, NewEvents } from '../records/new-events.ts';
 export { findAdoptable, findNewEvents, toConflict } from '../records/new-events.ts';
 export type {
   AffectedOrder,

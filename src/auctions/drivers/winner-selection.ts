@@ -31,7 +31,7 @@ export interface CompetingSolution {
 }
 
 /** The auction that solutions are scored with. */
-export interface SelectionContext {
+export interface ScoredAuction {
   readonly auctionId: number;
   readonly prices: AuctionPrices;
   /** The fee policies of the orders of the auction. Executions of other orders have no score, except of `jitOwners`. */
@@ -81,7 +81,7 @@ interface Scored<S> {
  */
 export function selectWinners<S extends CompetingSolution>(
   solutions: readonly S[],
-  context: SelectionContext,
+  context: ScoredAuction,
 ): Selection<S> {
   const scored = solutions.flatMap((solution) => score(solution, context));
   const draw = createDraw(context.auctionId);
@@ -105,10 +105,7 @@ export function selectWinners<S extends CompetingSolution>(
 }
 
 /** @returns An empty list if the solution does not compete. */
-function score<S extends CompetingSolution>(
-  solution: S,
-  { prices, policies, jitOwners }: SelectionContext,
-): Scored<S>[] {
+function score<S extends CompetingSolution>(solution: S, { prices, policies, jitOwners }: ScoredAuction): Scored<S>[] {
   const pairs = new Map<string, bigint>();
   for (const order of solution.orders) {
     const fees = policies.get(order.uid) ?? (jitOwners.includes(unpackUid(order.uid).owner) ? [] : undefined);
@@ -153,7 +150,7 @@ function findBaselines(solutions: readonly Scored<unknown>[]): ReadonlyMap<strin
 /** Picks winners from solutions that are sorted by score. Wrapped and native currency are one token. */
 function pickWinners<S extends CompetingSolution>(
   sorted: readonly Scored<S>[],
-  { wrappedNative, maxWinners }: SelectionContext,
+  { wrappedNative, maxWinners }: ScoredAuction,
 ): ReadonlySet<Scored<S>> {
   const name = (token: Address) => (token === wrappedNative ? NATIVE_MARKER : token);
   const taken = new Set<string>();
@@ -174,7 +171,7 @@ function pickWinners<S extends CompetingSolution>(
 function computeReferenceScores<S extends CompetingSolution>(
   fair: readonly Scored<S>[],
   winners: ReadonlySet<Scored<S>>,
-  context: SelectionContext,
+  context: ScoredAuction,
 ): ReadonlyMap<Address, bigint> {
   const references = new Map<Address, bigint>();
   for (const { solution } of winners) {
