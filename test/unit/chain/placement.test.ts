@@ -6,6 +6,7 @@ import { DEFAULT_LIMITS } from '../../../src/admission/limits.ts';
 import type { PlacementQuote } from '../../../src/chain/batch-context.ts';
 import type { OrderPlacement } from '../../../src/chain/placement.ts';
 import { readPlacement } from '../../../src/chain/placement.ts';
+import { NATIVE_MARKER } from '../../../src/protocol/chains.ts';
 import { createOrderHasher } from '../../../src/protocol/order.ts';
 import { packUid } from '../../../src/protocol/uid.ts';
 import { blockOf, eventsIn, hashOf, placementOf, TRADER } from '../../support/chain-events.ts';
@@ -28,7 +29,7 @@ const context: Rules = {
   tokens: {
     wrappedNative: TOKENS.sellToken,
     deniedTokens: new Set<Hex>([FLOW]),
-    pairs: { sameToken: 'allow', wrappedToNative: 'allow' } as unknown as Rules['tokens']['pairs'], // unused
+    pairs: { sameToken: 'reject', wrappedToNative: 'reject' },
   },
 };
 
@@ -212,11 +213,24 @@ describe('rules of a placement', () => {
     ['PreValidationError', { order: { buyAmount: 0n } }],
     ['PreValidationError', { order: { feeAmount: 1n } }],
     ['PreValidationError', { order: { buyToken: FLOW } }],
+    ['PreValidationError', { order: { buyToken: TOKENS.sellToken } }],
+    ['PreValidationError', { order: { buyToken: NATIVE_MARKER } }],
+    [null, { order: { sellToken: TOKENS.buyToken, buyToken: NATIVE_MARKER } }],
     // A presignature has no maximum validity.
     [null, { order: { validTo: AT + YEAR + 1 }, event: { signature: { scheme: 1, data: '0x' } } }],
     ['PreValidationError', { order: { validTo: AT + 59 }, event: { signature: { scheme: 1, data: '0x' } } }],
   ])('%s: case %#', async (error, changes) => {
     expect(await errorOf(changes)).toBe(error);
+  });
+
+  test.each<[string | null, Rules['tokens']['pairs']['sameToken'], 'sell' | 'buy']>([
+    [null, 'accept', 'buy'],
+    [null, 'sell', 'sell'],
+    ['PreValidationError', 'sell', 'buy'],
+  ])('%s: equal tokens with the rule %s, order of kind %s', async (error, sameToken, kind) => {
+    const tokens = { ...context.tokens, pairs: { ...context.tokens.pairs, sameToken } };
+    const order = { buyToken: TOKENS.sellToken, kind: hashOf(kind) };
+    expect((await place({ order }, 'past', { tokens })).read?.placementError).toBe(error);
   });
 });
 
