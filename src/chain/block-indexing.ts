@@ -1,7 +1,7 @@
 import type { BlockHeader, ChainSource } from '../ports/chain-source.ts';
 import type { BlockRef } from '../ports/chain-store.ts';
 import type { ChainLog } from '../protocol/event-decoder.ts';
-import type { createBlockRange } from './block-range.ts';
+import type { BlockRange } from './block-range.ts';
 import type { ChainBatch } from './decode-batch.ts';
 import type { ChainIndexerContext } from './indexer-options.ts';
 import {
@@ -16,13 +16,13 @@ import {
 interface BlockIndexingParts {
   readonly query: ChainQuery;
   readonly reader: ReturnType<typeof createLogReader>;
-  readonly range: ReturnType<typeof createBlockRange>;
+  readonly getRange: (node: ChainSource) => BlockRange;
   readonly isStopping: () => boolean;
 }
 
 /** Creates the operations that read blocks of a node and apply their events. */
 export function createBlockIndexing(
-  { query, reader, range, isStopping }: BlockIndexingParts,
+  { query, reader, getRange, isStopping }: BlockIndexingParts,
   context: Pick<ChainIndexerContext, 'apply' | 'observe'>,
 ) {
   const { observe } = context;
@@ -46,7 +46,7 @@ export function createBlockIndexing(
 
   /**
    * Indexes a range by block number. It ends `reorgLimit` blocks below the head. It begins with the blocks that were
-   * not read a second time before the node or this process was unreachable.
+   * not read a second time before the node or this process was unreachable, unless the node has deleted their logs.
    *
    * @returns the last indexed block. `undefined`: the range was too large, or the checkpoint has moved.
    */
@@ -57,8 +57,15 @@ export function createBlockIndexing(
     newestFinal: number,
     head: BlockHeader,
   ): Promise<number | undefined> {
-    const to = Math.min(from + range.size - 1, newestFinal);
-    const logs = await logsBetween(node, from, to);
+    const to = Math.min(from + getRange(node).size - 1, newestFinal);
+    let logs: readonly ChainLog[] | undefined;
+    try {
+      logs = await logsBetween(node, from, to);
+    } catch (failure) {
+      if (from < to || to > indexedBlock.number || failure instanceof Inconsistent) throw failure;
+      observe({ type: 'failure', source: node.name, failure });
+      return catchUp(node, indexedBlock, indexedBlock.number + 1, newestFinal, head);
+    }
     if (logs === undefined) return undefined; // the next step tries a smaller range
     const through =
       to > indexedBlock.number
@@ -69,19 +76,22 @@ export function createBlockIndexing(
     }
     const read = await reader.read(node, logs);
     if (!(await apply({ ...read, through: toBlockRef(through), after: indexedBlock }, head))) return undefined;
-    range.succeeded(logs.length);
     return to;
   }
 
   /** Reads logs. @returns `undefined` if the range was too large for a node that otherwise responds. */
   async function logsBetween(node: ChainSource, from: number, to: number): Promise<readonly ChainLog[] | undefined> {
+    const range = getRange(node);
+    const blocks = to - from + 1;
     try {
-      return await reader.logsBetween(node, from, to);
+      const logs = await reader.logsBetween(node, from, to);
+      if (blocks >= range.size) range.succeeded(logs.length);
+      return logs;
     } catch (failure) {
       if (to === from || failure instanceof Inconsistent) throw failure;
       await query((call) => node.head(call));
       observe({ type: 'failure', source: node.name, failure });
-      range.rejected(to - from + 1);
+      range.rejected(blocks);
       return undefined;
     }
   }

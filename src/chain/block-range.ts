@@ -4,6 +4,9 @@ const TARGET_LOGS = 2000;
 /** Successful requests after which the ceiling doubles. */
 const SUCCESSES_PER_RAISE = 10;
 
+/** The number of blocks of the next log request to a node. */
+export type BlockRange = ReturnType<typeof createBlockRange>;
+
 /**
  * Creates an adaptive block range, in blocks up to `largest`.
  *

@@ -2,7 +2,7 @@ import type { ChainCall } from '../ports/chain-client.ts';
 import type { ChainSource } from '../ports/chain-source.ts';
 import type { ApplyOutcome, BlockRef } from '../ports/chain-store.ts';
 import { createBlockIndexing } from './block-indexing.ts';
-import { createBlockRange } from './block-range.ts';
+import { type BlockRange, createBlockRange } from './block-range.ts';
 import type { ChainBatch } from './decode-batch.ts';
 import { createForkSearch } from './fork-search.ts';
 import type { ChainIndexerContext, IndexerState, ParsedIndexerOptions } from './indexer-options.ts';
@@ -41,7 +41,7 @@ export function createIndexerStep(
   const { maxBlockRange, reorgLimit, fromBlock, holder, onchainOrderContracts } = options;
   const { remote, leases, domain, observe } = context;
   const verified = new Set<ChainSource>();
-  const range = createBlockRange(maxBlockRange);
+  const ranges = new Map<ChainSource, BlockRange>();
   /** The hash of the newest block that was observed. */
   let headHash: string | undefined;
   /** The blocks whose hashes must stay stored. */
@@ -54,13 +54,19 @@ export function createIndexerStep(
     return remote.run(domain.settlementContract, (signal) => request({ signal }), cancelled ? { cancelled } : {});
   };
   const isStopping = () => getSignal()?.aborted === true;
+  /** Returns the range of a node. Nodes have different limits. */
+  function getRange(node: ChainSource): BlockRange {
+    const range = ranges.get(node) ?? createBlockRange(maxBlockRange);
+    ranges.set(node, range);
+    return range;
+  }
   const reader = createLogReader(onchainOrderContracts, { domain, run: query, observe, isStopping });
   const apply = (batch: ChainBatch): Promise<ApplyOutcome> =>
     context.apply(keptBlocks.length === 0 ? batch : { ...batch, blocks: keptBlocks });
-  const blocks = createBlockIndexing({ query, reader, range, isStopping }, { apply, observe });
+  const blocks = createBlockIndexing({ query, reader, getRange, isStopping }, { apply, observe });
   const forks = createForkSearch(query, reorgLimit, context);
   const secondRead = createSecondRead({
-    range,
+    getRange,
     blockHash: async (node, number) => (await query((call) => node.block(number, call)))?.hash,
     logsBetween: blocks.logsBetween,
     read: reader.read,

@@ -2,10 +2,10 @@ import type { ChainSource } from '../ports/chain-source.ts';
 import type { ApplyOutcome, BlockRef } from '../ports/chain-store.ts';
 import { StoreError } from '../ports/store.ts';
 import type { ChainLog } from '../protocol/event-decoder.ts';
-import type { createBlockRange } from './block-range.ts';
+import type { BlockRange } from './block-range.ts';
 import { type ChainBatch, HASHES_KEPT } from './decode-batch.ts';
 import type { IndexerObservation } from './indexer-options.ts';
-import { type createLogReader, toInconsistent } from './log-reader.ts';
+import { type createLogReader, Inconsistent, toInconsistent } from './log-reader.ts';
 
 /** Blocks are read a second time in groups of this size: a node may have a block before it has the block's logs. */
 const GROUP = 8;
@@ -18,7 +18,7 @@ const MAX_HASHES = 2 * HASHES_KEPT;
 
 /** The parts of the indexer that a second read uses. */
 interface SecondReadContext {
-  readonly range: ReturnType<typeof createBlockRange>;
+  readonly getRange: (node: ChainSource) => BlockRange;
   readonly blockHash: (node: ChainSource, number: number) => Promise<string | undefined>;
   readonly logsBetween: (node: ChainSource, from: number, to: number) => Promise<readonly ChainLog[] | undefined>;
   readonly read: ReturnType<typeof createLogReader>['read'];
@@ -41,9 +41,9 @@ interface NodeProgress {
  * long catch-up, one range of one node at each step. One node may have had the logs late, and another one may omit
  * them. A node that does not respond reads its ranges later. After a start all blocks with a stored hash are read,
  * since the process may have stopped before. Therefore the hash of the last block that all nodes have read stays
- * stored.
+ * stored. A node that has deleted old logs skips half of the blocks up to the newest one at each attempt.
  */
-export function createSecondRead({ range, blockHash, logsBetween, read, apply, observe }: SecondReadContext) {
+export function createSecondRead({ getRange, blockHash, logsBetween, read, apply, observe }: SecondReadContext) {
   const nodeProgress = new Map<ChainSource, NodeProgress>();
   /** The last block that any node has read so. */
   let repeatedTo: number | undefined;
@@ -64,6 +64,14 @@ export function createSecondRead({ range, blockHash, logsBetween, read, apply, o
     if (outcome.status === 'moved') return false;
     if (outcome.applied > 0) observe({ type: 'missed', events: outcome.applied, block: to });
     return true;
+  }
+
+  /** Returns whether a node has the logs of a block. */
+  async function hasLogs(node: ChainSource, number: number): Promise<boolean> {
+    return logsBetween(node, number, number).then(
+      () => true,
+      () => false,
+    );
   }
 
   return {
@@ -122,17 +130,21 @@ export function createSecondRead({ range, blockHash, logsBetween, read, apply, o
       const progress = node && nodeProgress.get(node);
       if (node === undefined || progress === undefined) return;
       last = node;
-      const to = Math.min(newest, progress.to + range.size);
+      const from = progress.to + 1;
+      const to = Math.min(newest, progress.to + getRange(node).size);
       const reference = blocks.find(({ number }) => number === to + DISTANCE - 1) ?? checkpoint;
       // Of several nodes, one that does not respond waits for more blocks, so that it does not delay each step.
       if (nodes.length > 1) nodeProgress.set(node, { ...progress, attemptedTo: newest });
       try {
-        if (!(await readAgain(node, progress.to + 1, to, checkpoint, reference))) return;
+        if (!(await readAgain(node, from, to, checkpoint, reference))) return;
         nodeProgress.set(node, { to, attemptedTo: to });
         repeatedTo = Math.max(repeatedTo ?? to, to);
       } catch (failure) {
         if (failure instanceof StoreError) throw failure;
         observe({ type: 'failure', source: node.name, failure }); // the second read can be repeated later
+        if (from < to || failure instanceof Inconsistent || !(await hasLogs(node, newest))) return;
+        // The node has deleted old logs, and no message shows from which block on it has them.
+        nodeProgress.set(node, { to: from + Math.floor((newest - from) / 2), attemptedTo: newest });
       }
     },
   };

@@ -159,7 +159,7 @@ describe('indexer second read', () => {
     chain.mine(...empty(9));
     for (let i = 0; i < 4; i++) await next();
     expect(messagesOf(observed).slice(0, 2)).toEqual(['b: busy', 'a: down']);
-    expect(observed).toContainEqual({ type: 'missed', events: 1, block: 126 });
+    expect(observed).toContainEqual({ type: 'missed', events: 1, block: 127 });
   });
 
   test('covers what each node has read first from the other one, which was busy, after both have changed places', async () => {

@@ -1,0 +1,65 @@
+import type { ChainSource } from 'intentbook';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type ScriptedChain, scriptedChain } from '../../support/scripted-chain.ts';
+import { empty, indexerFixture, messagesOf, recorded, storedBlocks } from './indexer-fixture.ts';
+
+/** A chain whose first block is 100. */
+let chain: ScriptedChain;
+beforeEach(() => {
+  chain = scriptedChain();
+});
+const readsOf = (requests: readonly string[]) => requests.filter((each) => /^logs \d/.test(each));
+
+describe('second read of a node that has deleted the logs of old blocks', () => {
+  /** A node that has the logs of blocks from a number on. */
+  const pruned = (name: string, first: () => number): ChainSource => ({
+    ...chain.node(name),
+    async logs(query, call) {
+      const { of } = query;
+      if ('from' in of && of.from < first()) throw new Error('pruned history unavailable');
+      return chain.node(name).logs(query, call);
+    },
+  });
+  const options = { reorgLimit: 5, maxBlockRange: 20 };
+
+  test('skips these blocks, and reads each later one', async () => {
+    chain.mine(...empty(100));
+    const two = recorded(pruned('b', () => 180));
+    const stored = storedBlocks(chain, 200, 101);
+    const { run, next, observed } = indexerFixture([chain.node('a'), two], { stored, options });
+    await run();
+    for (let i = 0; i < 300; i++) {
+      chain.mine([]);
+      await next();
+    }
+    const count = messagesOf(observed).length;
+    two.requests.length = 0;
+    chain.mine(...empty(16));
+    for (let i = 0; i < 4; i++) await next();
+    expect(messagesOf(observed)).toHaveLength(count);
+    const newest = Number(readsOf(two.requests).at(-1)?.split('..')[1]);
+    expect(newest).toBeGreaterThan(chain.head.number - 4 - 8);
+  });
+
+  test('leaves the ranges of other nodes as they are', async () => {
+    chain.mine(...empty(100));
+    const one = recorded(chain.node('a'));
+    const never = pruned('b', () => Infinity);
+    const { run, next } = indexerFixture([one, never], { stored: storedBlocks(chain, 200, 101), options });
+    await run();
+    for (let i = 0; i < 16; i++) {
+      chain.mine(...empty(8));
+      await next();
+      await next();
+    }
+    expect(readsOf(one.requests).at(-1)).toBe('logs 316..323');
+  });
+
+  test('begins at the checkpoint, if the node has no older logs', async () => {
+    chain.mine(...empty(100));
+    const fixture = indexerFixture([pruned('a', () => 171)], { stored: storedBlocks(chain, 170, 101), options });
+    await fixture.run();
+    for (let i = 0; i < 3; i++) await fixture.next();
+    expect(fixture.indexed).toBe(200);
+  });
+});
