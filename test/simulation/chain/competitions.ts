@@ -100,17 +100,25 @@ export function createCompetitions(context: CompetitionsContext): Competitions {
   /** The trades of settlements, by transaction. */
   const trades = new Map<string, readonly ChainFact[]>();
 
-  /** Returns whether a settlement has executed a solution. */
-  function executes(hash: string, block: number, { order, sold, bought, start, deadline }: Solution): boolean {
-    if (block < start - MARGIN || block > deadline + MARGIN) return false;
+  /** Returns whether a settlement has executed a solution. A book that lacks the order does not know its kind. */
+  function executes(
+    hash: string,
+    block: number,
+    { order, sold, bought, start, deadline }: Solution,
+  ): 'certain' | 'possible' | 'none' {
+    if (block < start - MARGIN || block > deadline + MARGIN) return 'none';
     const own = trades.get(hash) ?? [];
-    if (own.some((trade) => trade.order !== order)) return false;
+    if (own.some((trade) => trade.order !== order)) return 'none';
     const total = { sold: 0n, bought: 0n };
     for (const trade of own) {
       total.sold += trade.sold;
       total.bought += trade.bought;
     }
-    return pool.orders[order]?.kind === 'buy' ? total.bought === bought : total.sold === sold;
+    const byKind = pool.orders[order]?.kind === 'buy' ? total.bought === bought : total.sold === sold;
+    const byAmounts =
+      (total.sold === sold && total.bought >= bought) || (total.bought === bought && total.sold <= sold);
+    if (byKind && byAmounts) return 'certain';
+    return byKind || byAmounts ? 'possible' : 'none';
   }
 
   const isPresent = (hash: Hex) => (state: IndexedState) => {
@@ -125,12 +133,13 @@ export function createCompetitions(context: CompetitionsContext): Competitions {
    */
   function listSettlements(auction: number, solution: Solution, states: readonly IndexedState[], i: number) {
     const own = (states[i]?.settlements ?? []).filter(
-      ({ transactionHash: hash, number }) => named.get(hash) === auction && executes(hash, number, solution),
+      ({ transactionHash: hash, number }) => named.get(hash) === auction && executes(hash, number, solution) !== 'none',
     );
     const later = states.slice(i);
     const possible = own.filter(({ transactionHash: hash }) => later.some(isPresent(hash)));
     const certain = own.filter(
-      ({ transactionHash: hash, number }) => number >= solution.start && later.every(isPresent(hash)),
+      ({ transactionHash: hash, number }) =>
+        number >= solution.start && executes(hash, number, solution) === 'certain' && later.every(isPresent(hash)),
     );
     const toHash = ({ transactionHash }: { readonly transactionHash: Hex }) => transactionHash;
     return { possible: possible.map(toHash), certain: certain.map(toHash) };
@@ -214,8 +223,10 @@ export function createCompetitions(context: CompetitionsContext): Competitions {
     },
     findAttribution(hash, block, before) {
       const own = all.filter(({ auction }) => auction === named.get(hash));
-      const matches = own.filter((each) => executes(hash, block, each));
-      if (matches.some((each) => block >= each.start && !each.isReplaced && each.recorded < before)) return 'certain';
+      const execution = (each: RecordedCompetition) => executes(hash, block, each);
+      const matches = own.filter((each) => execution(each) !== 'none');
+      const certain = matches.filter((each) => execution(each) === 'certain' && block >= each.start);
+      if (certain.some((each) => !each.isReplaced && each.recorded < before)) return 'certain';
       if (matches.length > 0) return 'possible';
       return named.get(hash) === undefined ? 'none' : 'foreign';
     },
