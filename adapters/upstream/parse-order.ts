@@ -30,6 +30,9 @@ export function parseOrders(rows: readonly unknown[]): UpstreamOrder[] {
   return rows.flatMap((row) => tryParse(row, (members) => parseOrder(members, hash)) ?? []);
 }
 
+/** Returns the UID of an order, also of one that cannot be read. */
+export const parseRowUid = (row: unknown): Hex | null => parseHex(isObject(row) ? row['uid'] : undefined, 56) ?? null;
+
 /** Parses the elements of `by_uids`, one order for each requested UID that can be read. */
 export function parseElements(elements: readonly unknown[], uids: readonly Hex[]): UpstreamOrder[] {
   const orders = parseOrders(elements.map((element) => (isObject(element) ? element['order'] : undefined)));

@@ -15,7 +15,7 @@ import { createUpstreamClock, type UpstreamClock } from './clock.ts';
 import type { CallResult, Connection, Request, Session, TimedResult } from './connection.ts';
 import { createConnection } from './connection.ts';
 import { ACCESS_OPTIONS, parseAccess, type UpstreamAccessOptions } from './options.ts';
-import { isObject, parseElements, parseOrders, parseTrades } from './parse-order.ts';
+import { isObject, parseElements, parseOrders, parseRowUid, parseTrades } from './parse-order.ts';
 import { toQuote } from './quote.ts';
 import { streamUpstreamQuotes } from './quote-stream.ts';
 
@@ -116,7 +116,7 @@ export function orderBookUpstream(options: OrderBookUpstreamOptions): Upstream {
 
     listOrders(owner, page) {
       return read({ path: `api/v1/account/${owner}/orders`, query: toQuery(page) }, (rows) => {
-        return { orders: parseOrders(rows), rows: rows.length };
+        return { orders: parseOrders(rows), rows: rows.map(parseRowUid) };
       });
     },
 
@@ -254,8 +254,10 @@ function toRead<T>(
 ): UpstreamRead<T> {
   switch (result.outcome) {
     case 'ok': {
-      const value = Array.isArray(result.body) ? parse(result.body) : undefined;
-      if (value === undefined) return { status: 'failed', reason: 'the response is not a list of the expected form' };
+      if (!Array.isArray(result.body)) return { status: 'failed', reason: 'the response is not a list' };
+      const value = parse(result.body);
+      // With the status: smaller reads of the same route may succeed.
+      if (value === undefined) return { status: 'failed', reason: 'a row of the list cannot be read', httpStatus: 200 };
       return { status: 'read', value, startedAt: result.startedAt, host };
     }
     case 'rejected': {

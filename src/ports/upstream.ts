@@ -180,8 +180,8 @@ export interface UpstreamPage {
 /** A page of orders. */
 export interface UpstreamOrderPage {
   readonly orders: readonly UpstreamOrder[];
-  /** Number of rows of the page, including those that cannot be read. Fewer than `limit`: the last page. */
-  readonly rows: number;
+  /** The UID of each row, `null` without one. Rows that cannot be read are rows. Fewer than `limit`: the last page. */
+  readonly rows: readonly (Hex | null)[];
 }
 
 /** An order of the other book. Members that are unknown or malformed are left out, unless the order needs them. */

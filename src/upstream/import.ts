@@ -1,6 +1,6 @@
-import type { UpstreamOrder } from '../ports/upstream.ts';
-import type { Address } from '../protocol/hex.ts';
-import type { UpstreamAdoption } from './adoption.ts';
+import type { UpstreamOrder, UpstreamOrderPage } from '../ports/upstream.ts';
+import type { Address, Hex } from '../protocol/hex.ts';
+import { reportDifference, type UpstreamAdoption } from './adoption.ts';
 import type { UpstreamBook } from './context.ts';
 import type { OwnerSchedule } from './owner-schedule.ts';
 import { type Followed, type OwnerTask, put } from './tasks.ts';
@@ -85,23 +85,37 @@ export function createImport(
     const read = await upstream.listOrders(owner, limited);
     if (read.status !== 'read') return retry(book, owner, task, read);
     const { orders, rows } = read.value;
-    const uids = orders.map(({ uid }) => uid as string);
+    const uids: string[] = rows.map((uid) => uid ?? '');
     if (!continues(task, uids)) return stepBack(task);
     const { since = 0 } = task;
     // Older ones have been imported, and this book may have deleted them since.
     const news = orders.filter((order) => !hasEnded(order) || order.creationDate >= since);
-    const next = { ...task, orders: task.orders + (await storeNew(news)) };
+    const stored = { ...task, orders: task.orders + (await storeNew(news)) };
     const oldest = orders.at(-1)?.creationDate ?? Number.POSITIVE_INFINITY;
-    if (rows < limited.limit && !isMain(upstream, read)) return wait(next);
-    if (rows < limited.limit || oldest < since) {
+    if (rows.length < limited.limit && !isMain(upstream, read)) return wait(stored);
+    const known = task.last === undefined ? 0 : uids.lastIndexOf(task.last) + 1;
+    const unread = reportUnread(owner, read.value, page.offset, known);
+    const next = { ...stored, skipped: task.skipped + unread };
+    if (rows.length < limited.limit || oldest < since) {
       const { last: _last, since: _since, ...rest } = next;
       const due = await schedule.next(orders[0]?.creationDate);
       return { due, value: { ...rest, phase: 'current', offset: 0, limit: PAGE }, isCurrent: true };
     }
-    const end = limited.offset + rows;
+    const end = limited.offset + rows.length;
     // Rows of one time have any order in each read: the next page begins before them.
     const start = end - countLast(orders);
     return now(proceed(next, start > task.offset ? start : end, uids));
+  }
+
+  /** Reports the rows that cannot be read, without those of the page before, and returns their number. */
+  function reportUnread(owner: Address, { orders, rows }: UpstreamOrderPage, offset: number, known: number): number {
+    const isRead = new Set<Hex | null>(orders.map(({ uid }) => uid));
+    const unread = [...rows.entries()].slice(known).filter(([, uid]) => !isRead.has(uid));
+    for (const [i, uid] of unread) {
+      const local = `row ${offset + i} of the orders of ${owner}`;
+      reportDifference(book, { uid, field: 'row', local, upstream: 'not readable' });
+    }
+    return unread.length;
   }
 
   /** Reads the newest rows of an owner. If they do not reach down to a row that is known, more of them are read. */
@@ -116,7 +130,8 @@ export function createImport(
     const isKnown = new Set(stored.map(({ uid }) => uid));
     const oldest = orders.at(-1);
     const reaches = oldest === undefined || isKnown.has(oldest.uid) || oldest.creationDate < (task.began ?? 0) - DAY;
-    if (rows === page.limit && !reaches) return now(isWhole ? repass(task, clock.now()) : { ...task, wholeAt: 0 });
+    if (rows.length === page.limit && !reaches)
+      return now(isWhole ? repass(task, clock.now()) : { ...task, wholeAt: 0 });
     if (orders.some(({ uid, executedSellAmount }) => !isKnown.has(uid) && executedSellAmount > 0n)) {
       const trades = await upstream.listTrades({ owner }, { offset: 0, limit: NEWEST });
       if (trades.status !== 'read') return retry(book, owner, task, trades);

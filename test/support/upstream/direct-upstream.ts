@@ -189,7 +189,7 @@ export function directUpstream(book: OrderBook, clock: Clock, name = 'other.exam
       if (isDown) return failed;
       const orders = (await all(owner)).slice(offset, offset + limit);
       if (orders.some((_, i) => upstream.broken.has(offset + i))) return { ...failed, httpStatus: 500 };
-      return read({ orders: parseOrders(visible(orders)), rows: orders.length });
+      return read({ orders: parseOrders(visible(orders)), rows: orders.map(({ uid }) => uid) });
     },
     async listTrades(of, { offset, limit }) {
       calls.listTrades++;

@@ -1,4 +1,4 @@
-import type { Address, Hex, UpstreamOrder, UpstreamRead } from 'intentbook';
+import type { Address, Hex, UpstreamDifference, UpstreamOrder, UpstreamRead } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { describe, expect, test } from 'vitest';
 import type { UpstreamBook } from '../../../src/upstream/context.ts';
@@ -26,7 +26,7 @@ const rowsOf = (dates: readonly number[]) =>
 async function importAll(
   rows: readonly UpstreamOrder[],
   arrange: (rows: readonly UpstreamOrder[]) => readonly UpstreamOrder[],
-  hours = 0,
+  { hours = 0, isReadable = () => true }: { hours?: number; isReadable?: (row: UpstreamOrder) => boolean } = {},
 ) {
   const clock = manualClock();
   const store = memoryStore();
@@ -38,15 +38,17 @@ async function importAll(
     name: 'other',
     listTrades: async () => read([]),
     listOrders: async (_: Address, { offset, limit }: { offset: number; limit: number }) => {
-      const orders = arrange(rows).slice(offset, offset + limit);
-      return read({ orders, rows: orders.length });
+      const page = arrange(rows).slice(offset, offset + limit);
+      return read({ orders: page.filter(isReadable), rows: page.map(({ uid }) => uid) });
     },
   };
   const orders = {
     ...store.orders,
     get: async (uids: Hex[]) => uids.filter((uid) => stored.has(uid)).map((uid) => ({ uid })),
   };
-  const book = { upstream, store: { ...store, orders }, tasks, clock } as unknown as UpstreamBook;
+  const reported: UpstreamDifference[] = [];
+  const differs = { notify: (difference: UpstreamDifference) => void reported.push(difference) };
+  const book = { upstream, store: { ...store, orders }, tasks, clock, differs } as unknown as UpstreamBook;
   const schedule = { next: async () => clock.now() + 600_000 };
   const owners = createImport(book, schedule, {
     storeOrders: async (orders) => {
@@ -60,7 +62,7 @@ async function importAll(
     while (await owners.step()) if (++steps > 200) throw new Error('the import does not end');
     clock.advance(3_600_000);
   }
-  return { stored, steps };
+  return { stored, steps, reported };
 }
 
 /** Sorts rows newest first, in any order of equal dates. */
@@ -101,11 +103,21 @@ describe('an import', () => {
     expect(steps).toBeLessThan(60); // 21 pages, and 12 of them again
   });
 
+  test('scenario 36: ends although many rows at a page border cannot be read, and reports each of them once', async () => {
+    const all = rowsOf(Array.from({ length: 3000 }, (_, i) => 100_000_000 - i * 1000));
+    const unread = new Set(all.slice(950, 1100));
+    const { stored, reported } = await importAll(all, (rows) => rows, { isReadable: (row) => !unread.has(row) });
+    expect(stored.size).toBe(2850);
+    expect(reported.map(({ uid }) => uid)).toEqual([...unread].map(({ uid }) => uid));
+  });
+
   test('scenario 21: finds a row that was added late behind its position within a day', async () => {
     const all = rowsOf(Array.from({ length: 3000 }, (_, i) => 1_700_000_000_000 - i * 60_000));
     const late = all[501];
     let reads = 0;
-    const { stored } = await importAll(all, () => (++reads === 1 ? all.filter((row) => row !== late) : all), 25);
+    const { stored } = await importAll(all, () => (++reads === 1 ? all.filter((row) => row !== late) : all), {
+      hours: 25,
+    });
     expect(stored.size).toBe(3000);
   });
 });
