@@ -19,7 +19,11 @@ const BATCH = 128;
 /** Milliseconds after which a read that failed is repeated. */
 const RETRY = 5_000;
 
-/** Compares every order of a store with that of another book. Nothing is changed. */
+/**
+ * Compares every order of a store with that of another book. Nothing is changed.
+ *
+ * @throws Error if the other book cannot be read at the beginning.
+ */
 export async function compareBook(store: Store, upstream: Upstream, progress: Progress): Promise<Compared> {
   const [total, reconcile] = await Promise.all([countOrders(store), loadReconcile()]);
   const missing: string[] = [];
@@ -28,7 +32,7 @@ export async function compareBook(store: Store, upstream: Upstream, progress: Pr
   for await (const page of readPages(store)) {
     for (let start = 0; start < page.length; start += BATCH) {
       const batch = page.slice(start, start + BATCH);
-      const found = await read(upstream, batch);
+      const found = await read(upstream, batch, done > 0);
       const now = Math.floor(systemClock.now() / 1000);
       for (const order of batch) {
         const other = found.get(order.uid);
@@ -52,11 +56,20 @@ function compareStatus(order: StoredOrder, other: UpstreamOrder, now: number): r
   return [{ uid: order.uid, field: 'status', local, upstream, resolution: 'none' }];
 }
 
-/** Reads orders of the other book. Waits while it cannot be read: a failure is no difference. */
-async function read(upstream: Upstream, orders: readonly StoredOrder[]): Promise<ReadonlyMap<string, UpstreamOrder>> {
+/**
+ * Reads orders of the other book. A failure is no difference.
+ *
+ * @param wasRead - Whether it could be read before. Then the function waits while it cannot be read.
+ */
+async function read(
+  upstream: Upstream,
+  orders: readonly StoredOrder[],
+  wasRead: boolean,
+): Promise<ReadonlyMap<string, UpstreamOrder>> {
   for (;;) {
     const answer = await upstream.getOrders(orders.map(({ uid }) => uid));
     if (answer.status === 'read') return new Map(answer.value.map((order) => [order.uid, order]));
+    if (!wasRead) throw new Error(`${upstream.name} cannot be read: ${answer.reason}`);
     const until = answer.status === 'blocked' ? answer.until : systemClock.now() + RETRY;
     await new Promise<void>((resolve) => void systemClock.after(Math.max(0, until - systemClock.now()), resolve));
   }

@@ -146,4 +146,22 @@ describe('intentbook verify --against', () => {
       differences: [{ uid, field: 'status', local: 'open', upstream: 'cancelled' }],
     });
   });
+
+  test('ends with the reason if the other book cannot be read', async () => {
+    const db = join(await scratch(), 'book.sqlite');
+    const { server, call, proxy } = await start({ db });
+    await call('POST', '/api/v1/orders', await signOrder(alice, { validTo: later() }));
+    await server.close();
+    const verify = (url: string) => intentbook(['verify', '--db', db, '--against', url]).ended;
+    proxy.next('403', 'read');
+    const { host } = new URL(proxy.url);
+    expect(await verify(proxy.url)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`${host} cannot be read: responded with status 403`),
+    });
+    expect(await verify('http://127.0.0.1:1')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('127.0.0.1:1 cannot be read: no response: ECONNREFUSED'),
+    });
+  });
 });
