@@ -101,6 +101,18 @@ export async function temporarySchema(server?: string): Promise<TemporarySchema>
   };
 }
 
+/** Creates a separate database: the command line gives the schemas fixed names. */
+export async function temporaryDatabase() {
+  const { url, query, schema: name } = await temporarySchema();
+  await query(`CREATE DATABASE "${name}"`);
+  const own = new URL(url);
+  own.pathname = `/${name}`;
+  return {
+    url: own.href,
+    [Symbol.asyncDispose]: async () => void (await query(`DROP DATABASE "${name}" WITH (FORCE)`)),
+  };
+}
+
 /** Runs work in a transaction of the host. */
 export async function runTransaction(client: pg.ClientBase, work: (transaction: unknown) => Promise<void>) {
   await client.query('BEGIN');

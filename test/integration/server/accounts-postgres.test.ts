@@ -5,25 +5,13 @@ import { serve } from 'intentbook/server';
 import pg from 'pg';
 import { afterEach, expect, test } from 'vitest';
 import { account, signCancellation, signOrder } from '../../support/orders.ts';
-import { temporarySchema } from '../../support/postgres.ts';
+import { temporaryDatabase } from '../../support/postgres.ts';
 import { until } from '../channels/channel-fixture.ts';
 import { cleanUp, intentbook, scratch } from './process.ts';
 
 const ALICE = account(1);
 
 afterEach(cleanUp);
-
-/** A separate database, because the account schema has a fixed name. */
-async function temporaryDatabase() {
-  const { url, query, schema: name } = await temporarySchema();
-  await query(`CREATE DATABASE "${name}"`);
-  const own = new URL(url);
-  own.pathname = `/${name}`;
-  return {
-    url: own.href,
-    [Symbol.asyncDispose]: async () => void (await query(`DROP DATABASE "${name}" WITH (FORCE)`)),
-  };
-}
 
 async function notificationsOf(server: RunningServer): Promise<{ readonly id: string; readonly type: string }[]> {
   const response = await fetch(`${server.url}/accounts/${ALICE.address}/notifications`);
