@@ -80,6 +80,7 @@ function getDetails({
   book,
   database,
   nodes,
+  upstream,
   testPrices = false,
 }: OpenBook): (readonly [label: string, text: string])[] {
   const staging = environment === 'staging' ? ', staging' : '';
@@ -88,5 +89,6 @@ function getDetails({
     ['database', database ?? 'in memory; all orders are lost at exit'],
     ...(testPrices ? [['prices', 'test prices, for quotes; set others with --prices'] as const] : []),
     ['nodes', nodes.length === 0 ? 'none; chain checks and indexing are off' : nodes.join(', ')],
+    ...(upstream === undefined ? [] : [['upstream', `${upstream}; orders are sent there`] as const]),
   ];
 }

@@ -29,6 +29,8 @@ export interface OpenBook {
   readonly monitor?: ChainState;
   /** Host names of its nodes, the preferred one first. */
   readonly nodes: readonly string[];
+  /** Host of its upstream. */
+  readonly upstream?: string;
   /** Names of accounts that the explorer shows, by address. */
   readonly names?: Readonly<Record<string, string>> | undefined;
   /** Whether its quotes use the prices of test tokens. Default: false. */
@@ -119,6 +121,7 @@ async function openBook(plan: BookPlan, observer: BookObserver, store?: Store): 
     names: settings.accountNames,
     apiOptions: { hideCompetitions: settings.hideCompetitions },
     nodes: (settings.rpc ?? []).map((url) => new URL(url).host),
+    ...(settings.upstream === undefined ? {} : { upstream: new URL(settings.upstream).host }),
     async close() {
       closeLists();
       await endEvents();

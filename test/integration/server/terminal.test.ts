@@ -96,6 +96,16 @@ describe('text log', () => {
     expect(out.text()).toContain('prices     test prices, for quotes; set others with --prices');
   });
 
+  test('names the host of the upstream at the start, without its secrets', async () => {
+    const out = output(false);
+    const upstream = 'http://user:secret@127.0.0.1:1/sepolia';
+    const server = await serve({ port: 0, store: memoryStore(), upstream });
+    textLog('1.2.3', { stdout: out.stream, stderr: out.stream, env: {} }).started(server);
+    await server.close();
+    expect(out.text()).toContain('upstream   127.0.0.1:1; orders are sent there');
+    expect(out.text()).not.toContain('secret');
+  });
+
   test.each([{ chain: 'base' }, { prices: 'off' }] as const)('names no test prices with %j', async (options) => {
     const out = output(false);
     const server = await serve({ port: 0, store: memoryStore(), ...options });
