@@ -22,6 +22,22 @@ describe('a followed order', () => {
     expect(await here.log(uid)).toEqual(['created', 'cancelled']);
   });
 
+  test('scenario 5: that a read has shown as cancelled stays so while a replica shows it as open', async () => {
+    const here = await world();
+    const [uid = '0x'] = await postElsewhere(here, 1);
+    await here.book.upstream?.follow({ uids: [uid] });
+    await here.pass(2000);
+    await here.other.orders.cancel(await here.cancellation([uid]));
+    await here.pass(60_000);
+    expect(await here.status(uid)).toBe('cancelled');
+    here.upstream.change = (order) => ({ ...order, status: 'open', invalidated: false });
+    await here.pass(150_000, 5000);
+    expect(await here.log(uid)).toEqual(['created', 'cancelled']);
+    here.upstream.change = (order) => order;
+    await here.pass(600_000, 5000);
+    expect(await here.log(uid)).toEqual(['created', 'cancelled']);
+  });
+
   test('scenario 6: that is cancelled off chain and then filled is filled, each reported once', async () => {
     const here = await world();
     const [uid = '0x'] = await postElsewhere(here, 1);
@@ -43,12 +59,14 @@ describe('a followed order', () => {
     await here.book.upstream?.follow({ uids: [uid] });
     await here.pass(2000);
     const order = await findElsewhere(here, uid);
-    await here.tell(here.book, 1, [fill(order)]);
+    for (const each of [here.book, here.other]) await here.tell(each, 1, [fill(order)]);
     expect(await here.status(uid)).toBe('fulfilled');
-    // The read begins while the fill is there, and ends after it was reverted.
+    // The read begins while the fill is there, and ends after it was reverted. The trades are as old.
+    const trades = await here.upstream.listTrades({ uid }, { offset: 0, limit: 10 });
+    here.upstream.listTrades = async () => trades;
     here.upstream.onRead = async () => {
       here.upstream.onRead = async () => {};
-      await here.book.chain.rollback(0);
+      for (const each of [here.book, here.other]) await each.chain.rollback(0);
     };
     await here.book.upstream?.refresh(uid);
     await here.pass(2000);
@@ -98,11 +116,17 @@ describe('a followed order', () => {
     const chain = scriptedChain();
     chain.mine([], []);
     const here = await world({ indexer: { sources: [chain.node('node')], fromBlock: 101, pollInterval: 1000 } });
-    await here.pass(5000);
+    await here.pass(310_000, 10_000); // the order is newer than what this book has read of the chain
     const order = { ...(await here.order()), signingScheme: 'presign', signature: '0x' } as const;
     const { uid } = (await here.book.orders.submit(order as never)) as { uid: Hex };
     const sign = (signed: boolean) =>
       ({ event: 'PreSignature', owner: here.alice.address.toLowerCase(), orderUid: uid, signed }) as never;
+    // The other book has read a block that this one has not: it may be reorganised away.
+    await here.tell(here.other, 1, [sign(true)]);
+    await here.book.upstream?.refresh(uid);
+    await here.pass(300_000, 10_000);
+    expect([await here.status(uid), await here.log(uid)]).toEqual(['presignaturePending', ['created']]);
+    await here.other.chain.rollback(0);
     chain.mine([sign(true), sign(false), sign(true)]);
     await here.pass(5000);
     expect(await here.status(uid)).toBe('open');
