@@ -85,7 +85,7 @@ async function readBack(
 
 /** Creates the relay of a book. */
 export function createRelay(book: UpstreamBook, cancel: Relay['cancel'], wakeWorker: () => void): Relay {
-  const { upstream, tasks, clock, mode, onFailure } = book;
+  const { upstream, tasks, clock, mode } = book;
 
   async function findQuoteId(quoteId: number | undefined): Promise<number | undefined> {
     if (quoteId === undefined) return undefined;
@@ -130,11 +130,9 @@ export function createRelay(book: UpstreamBook, cancel: Relay['cancel'], wakeWor
     switch (verdict.status) {
       case 'accepted':
       case 'existing': {
+        await tasks.write([put('relay', uid, now, { ...task, state: 'accepted', sent: 1, sentAt: now })]);
         const outcome = (await storeAccepted(book, insert, store)) ?? { status: 'unknown' };
-        // The submission does not wait for it: without it, the order is looked up after the claim.
-        tasks
-          .write([put('relay', uid, now, { ...task, state: 'accepted', sent: 1, sentAt: now })])
-          .then(wakeWorker, onFailure);
+        wakeWorker();
         if (outcome.status !== 'inserted' && outcome.status !== 'duplicate') return outcome;
         return { status: verdict.status === 'existing' ? 'existing' : 'inserted' };
       }
