@@ -72,4 +72,17 @@ describe('competition status of a partially filled order', () => {
     await applyBlock(7);
     expect(await status()).not.toBe('executing');
   });
+
+  test('does not name a lost competition that is older than the fill', async () => {
+    await applyBlock(1);
+    const competition = wonBy([{ order, sold: 300n, bought: 180n }], 7, {
+      auctionStartBlock: 1,
+      auctionDeadlineBlock: 6,
+    });
+    const solutions = competition.solutions.map((each) => ({ ...each, isWinner: false }));
+    await book.auctions.record({ ...competition, solutions });
+    expect(await status()).toBe('solved');
+    await fill(3, 300n);
+    expect(await status()).toBe('traded');
+  });
 });
