@@ -159,9 +159,10 @@ describe('intentbook verify --against', () => {
       code: 1,
       stderr: expect.stringContaining(`${host} cannot be read: responded with status 403`),
     });
-    expect(await verify('http://127.0.0.1:1')).toMatchObject({
+    await proxy.close();
+    expect(await verify(proxy.url)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('127.0.0.1:1 cannot be read: no response: ECONNREFUSED'),
+      stderr: expect.stringContaining(`${host} cannot be read: no response: ECONNREFUSED`),
     });
   });
 });

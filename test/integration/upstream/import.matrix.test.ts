@@ -73,7 +73,8 @@ test.each(Object.entries(PLACES))(
     };
     await expect.poll(findOldest, { timeout: 240_000, interval: 200 }).toBe(1);
     const seconds = (Date.now() - begin) / 1000;
-    await expect.poll(() => proxy.requests.length - pages().length, { timeout: 60_000 }).toBeGreaterThan(1); // it follows
+    // It follows the orders.
+    await expect.poll(() => proxy.requests.length - pages().length, { timeout: 60_000 }).toBeGreaterThan(1);
     server.child.kill('SIGTERM');
     await server.ended;
 
