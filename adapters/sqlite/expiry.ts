@@ -21,9 +21,10 @@ interface ReinstatedOrder {
 
 type ListChainEvents = (uid: Buffer) => readonly OrderChainEvent[];
 
-/** Returns whether a live order has expired. Most sweeps find none: they need no transaction and no write thread. */
+/** Returns whether a live order has expired at a time in seconds since 1970. */
 export type HasExpired = (now: number) => boolean;
 
+/** Creates the search for expired orders. Most sweeps find none: they need no transaction and no write thread. */
 export function createExpirySearch({ prefix: p, prepare, read }: SqliteSession): HasExpired {
   const any = prepare(`SELECT 1 FROM ${liveBefore(p)} LIMIT 1`).pluck();
   return (now) => read('find expired orders', () => any.get(now)) !== undefined;

@@ -63,6 +63,7 @@ export function createBlockIndexing(
       logs = await logsBetween(node, from, to);
     } catch (failure) {
       if (from < to || to > indexedBlock.number || failure instanceof Inconsistent) throw failure;
+      // The node may have deleted old logs. If it does not have the next blocks either, this fails and is repeated.
       observe({ type: 'failure', source: node.name, failure });
       return catchUp(node, indexedBlock, indexedBlock.number + 1, newestFinal, head);
     }
