@@ -13,7 +13,8 @@ const MAX_KB = {
 };
 
 /**
- * Measures operations after the compiler has optimized them. The young generation is so large that no collection of
+ * Measures operations after the compiler has optimized them; reads are measured five times, because a busy machine
+ * compiles late, and the least counts. The young generation is so large that no collection of
  * garbage takes place during a measurement, so what an operation has allocated is what the process uses more.
  */
 const PROGRAM = `
@@ -46,6 +47,11 @@ const PROGRAM = `
     if (collected >= since) throw new Error('garbage was collected during a measurement');
     return bytes / count / 1000;
   }
+  async function least(before, count, operation) {
+    let min = Infinity;
+    for (let i = 0; i < 5; i++) min = Math.min(min, await measure(before, count, operation));
+    return min;
+  }
   const request = async (method, path, content) => {
     const body = content === undefined ? { type: 'none' } : { type: 'bytes', bytes: Buffer.from(content) };
     const response = await handle({ method, path, query: '', header, body });
@@ -62,9 +68,9 @@ const PROGRAM = `
   const query = JSON.stringify(uids.slice(0, 128));
   const byUids = () => request('POST', '/api/v1/orders/by_uids', query);
   const page = '/api/v1/account/' + orders[0].from + '/orders';
-  results['by_uids of 128, cached'] = await measure(500, 50, byUids);
-  results['GET of an order, cached'] = await measure(500, 50, () => request('GET', '/api/v1/orders/' + uids[0]));
-  results['page of an owner with 10 orders'] = await measure(500, 50, () => request('GET', page));
+  results['by_uids of 128, cached'] = await least(500, 50, byUids);
+  results['GET of an order, cached'] = await least(500, 50, () => request('GET', '/api/v1/orders/' + uids[0]));
+  results['page of an owner with 10 orders'] = await least(500, 50, () => request('GET', page));
   console.log(JSON.stringify(results));
   await book.close();`;
 
