@@ -33,7 +33,7 @@ export function getParties({ owner, receiver }: AuctionOrder): readonly Address[
 /**
  * Checks the funds of an order.
  *
- * @param available - The lesser of balance and allowance in atoms. `undefined` if it could not be read.
+ * @param available - The lesser of balance and allowance in atoms. `undefined` if it is not needed, or could not be read.
  * @param isChecked - Whether the book can read funds. Otherwise every order counts as funded.
  */
 export function checkFunds(
@@ -41,9 +41,7 @@ export function checkFunds(
   available: bigint | undefined,
   isChecked: boolean,
 ): FilterReason | undefined {
-  // A contract or a hook may acquire more funds than the owner has now.
-  if (needs === undefined) return isDust(rest, undefined) ? 'dust' : undefined;
-  if (isChecked && (available ?? -1n) < needs) return 'unfunded';
+  if (needs !== undefined && isChecked && (available ?? -1n) < needs) return 'unfunded';
   return isDust(rest, available) ? 'dust' : undefined;
 }
 

@@ -41,7 +41,8 @@ interface NodeProgress {
  * long catch-up, one range of one node at each step. One node may have had the logs late, and another one may omit
  * them. A node that does not respond reads its ranges later. After a start all blocks with a stored hash are read,
  * since the process may have stopped before. Therefore the hash of the last block that all nodes have read stays
- * stored. A node that has deleted old logs skips half of the blocks up to the newest one at each attempt.
+ * stored. The blocks whose logs a node has deleted are found by bisection. They are skipped
+ * with a quarter of the later ones.
  */
 export function createSecondRead({ getRange, blockHash, logsBetween, read, apply, observe }: SecondReadContext) {
   const nodeProgress = new Map<ChainSource, NodeProgress>();
@@ -144,7 +145,15 @@ export function createSecondRead({ getRange, blockHash, logsBetween, read, apply
         observe({ type: 'failure', source: node.name, failure }); // the second read can be repeated later
         if (from < to || failure instanceof Inconsistent || !(await hasLogs(node, newest))) return;
         // The node has deleted old logs, and no message shows from which block on it has them.
-        nodeProgress.set(node, { to: from + Math.floor((newest - from) / 2), attemptedTo: newest });
+        let [missing, present] = [from, newest];
+        while (present - missing > 1) {
+          const middle = Math.floor((missing + present) / 2);
+          if (await hasLogs(node, middle)) present = middle;
+          else missing = middle;
+        }
+        // Until the next step, it may delete more.
+        const skipped = missing + Math.floor((newest - missing) / 4);
+        nodeProgress.set(node, { to: skipped, attemptedTo: undefined });
       }
     },
   };
