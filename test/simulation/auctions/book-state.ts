@@ -32,6 +32,8 @@ export interface BookState {
   readonly faulty: number;
   /** Whether the other node does so too: nodes of one release have the same faults. */
   isShared: boolean;
+  /** The blocks whose logs each node has returned for a range. */
+  readonly readBlocks: readonly [Set<number>, Set<number>];
   /** A second process on the store, which runs auctions while the first one does not. */
   twin: OrderBook | undefined;
   auctionRun: AuctionRun | undefined;

@@ -50,6 +50,16 @@ export const NODE_MODES = [
 /** `stopped`: the node stands still at a frozen head. */
 export type NodeMode = (typeof NODE_MODES)[number] | 'stopped';
 
+/** How a node behaves. */
+export interface NodeBehaviour {
+  /** Returns how it returns logs now. */
+  readonly getMode: () => NodeMode;
+  /** Number of the newest blocks whose logs it returns for a range. It has deleted older ones. */
+  readonly keptBlocks: number;
+  /** Called with each block of a range whose logs it returns. */
+  readonly onRead: (block: number) => void;
+}
+
 /** A settlement contract, on which the settlements of all books are executed, with forks. */
 export interface Contract {
   readonly head: BlockHeader;
@@ -62,8 +72,7 @@ export interface Contract {
   freeze(): void;
   /** Returns the settlements up to a block, with the number of their block. */
   listSettled(to?: number): readonly { readonly number: number; readonly settlement: SentSettlement }[];
-  /** Creates a node. `getMode` returns how it returns logs now. */
-  createNode(name: string, getMode: () => NodeMode): ChainSource;
+  createNode(name: string, behaviour: NodeBehaviour): ChainSource;
 }
 
 /** Blocks and seconds by which a node claims that the head is ahead. */
@@ -177,7 +186,7 @@ export function createContract(random: SeededRandom, settlementContract: Address
       frozen = head;
     },
     listSettled: (to = head.number) => list(head).filter(({ number }) => number <= to),
-    createNode(name, getMode) {
+    createNode(name, { getMode, keptBlocks, onRead }) {
       const view = () => {
         const mode = getMode();
         return mode === 'stopped' ? frozen : mode === 'stale' && abandoned !== undefined ? abandoned : head;
@@ -214,9 +223,12 @@ export function createContract(random: SeededRandom, settlementContract: Address
         async logs({ of }) {
           check();
           if ('blockHash' in of) return read(find(({ hash }) => hash === of.blockHash));
+          if (of.from <= head.number - keptBlocks) throw new Error('the simulated node has deleted these logs');
           const logs: ChainLog[] = [];
-          for (let number = of.from; number <= Math.min(of.to, head.number); number++)
+          for (let number = of.from; number <= Math.min(of.to, head.number); number++) {
+            onRead(number);
             logs.push(...read(find((block) => block.number === number)));
+          }
           return logs;
         },
         async settleCalls(_, transactions) {

@@ -2,6 +2,9 @@ import type { CompetitionSolution, Hex, Order } from 'intentbook';
 import { type BookState, isOf, isSame, type Request } from './book-state.ts';
 import type { Contract, SentSettlement } from './contract.ts';
 
+/** The newest blocks that a node may not have read a second time. */
+const MAX_UNREAD = 24;
+
 /** What a book at rest is compared with. */
 export interface RestContext {
   readonly contract: Contract;
@@ -19,6 +22,9 @@ export async function checkAtRest(state: BookState, context: RestContext): Promi
   const { indexedBlock } = await state.book.chain.progress();
   if (indexedBlock?.hash !== contract.head.hash)
     return report('liveness', `${name} is at block ${indexedBlock?.number}, the head is ${contract.head.number}`);
+  for (let block = contract.head.number - 2 * MAX_UNREAD; block < contract.head.number - MAX_UNREAD; block++)
+    if (block > 101 && !state.readBlocks.every((blocks) => blocks.has(block)))
+      report('second reads', `${name}: not every node has returned the logs of block ${block} for a range`);
   const settled = contract.listSettled();
   for (const [uid, owner] of owners) {
     const order = await state.book.orders.get(uid);

@@ -37,6 +37,8 @@ const MAX_AHEAD = 610;
 const BAN_AFTER = 2;
 /** Blocks after which the second reads of the indexer have corrected every node. */
 const LAST_BLOCKS = 24;
+/** The same if a node has deleted logs: its ranges become shorter first. */
+const LAST_BLOCKS_DELETED = 90;
 const START = 1_700_000_000_000;
 
 /** Milliseconds after which a node that stands still is noticed. */
@@ -66,6 +68,10 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
   const nextHash = (): Hex => `0x7a${(++transactions).toString(16).padStart(62, '0')}`;
   const [hasTwins, reveals, isMulti] = [random.chance(0.4), random.chance(0.5), random.chance(0.5)];
   const reorgLimit = random.pick([16, 64]);
+  const ofDeleting = random.derive('deleted logs');
+  /** Which nodes delete logs: the correct one, or both. The other one is then the only one that can be behind. */
+  const deleting = ofDeleting.chance(0.1) ? ofDeleting.pick(['one', 'both']) : 'none';
+  const keptBlocks = reorgLimit + ofDeleting.integer(8, 20);
   const justInTime = createJustInTimeOrders(settlementContract, Math.floor(START / 1000) + 3000);
   const solvers = Array.from({ length: random.integer(2, 5) }, (_, i) =>
     createSolver(`solver ${i}`, addressOf(0x5000 + i), random.pick(BEHAVIOURS), {
@@ -115,7 +121,11 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
       indexer: {
         sources: ['first', 'second'].map((name, i) => {
           const isBoth = () => state.mode === 'failing' || state.mode === 'stopped' || state.isShared;
-          return contract.createNode(name, () => (i === state.faulty || isBoth() ? state.mode : 'same'));
+          return contract.createNode(name, {
+            getMode: () => (i === state.faulty || isBoth() ? state.mode : 'same'),
+            keptBlocks: deleting === 'both' || (deleting === 'one' && i !== state.faulty) ? keptBlocks : Infinity,
+            onRead: (block) => state.readBlocks[i]?.add(block),
+          });
         }),
         pollInterval: 500,
         fromBlock: 101,
@@ -223,6 +233,7 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
       mode: 'same',
       faulty: random.integer(0, 1),
       isShared: false,
+      readBlocks: [new Set(), new Set()],
       auctionRun: undefined,
       blocks: new Map(),
       backup: undefined,
@@ -291,10 +302,11 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
   }
 
   /** Closes a book and opens it again: on its store, on an empty one, or on a backup. */
-  async function restart(state: BookState, on: 'same' | 'empty' | 'backup'): Promise<void> {
+  async function restart(state: BookState, on: 'same' | 'empty' | 'backup', missedBlocks = 0): Promise<void> {
     const closing = close(state);
     await clock.pass(100);
     await closing;
+    for (let left = missedBlocks; left > 0; left--) contract.mine(0.7);
     if (on === 'empty') {
       const generation = state.generation + 1;
       const accountStore = memoryAccountStore();
@@ -338,21 +350,26 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
       contract.fork(random.integer(1, 3));
       forks++;
       lastFork = contract.head.number;
-    } else if (dice < 0.76) {
+    } else if (dice < 0.76 && deleting !== 'both') {
       state.mode = random.pick(NODE_MODES);
       // A contradiction shows that the node is wrong: nothing is read from either node until one is repaired.
       state.isShared = ['collided', 'doubled', 'shifted', 'late'].includes(state.mode) && random.chance(0.5);
     } else if (dice < 0.77 && hasTwins) await handOver(state);
-    else if (dice < 0.79) await restart(state, random.chance(0.4) ? 'empty' : 'same');
+    else if (dice < 0.79) await restart(state, random.chance(0.4) && deleting !== 'both' ? 'empty' : 'same');
     else if (dice < 0.83) await backUp(state);
-    else if (dice < 0.85 && state.backup !== undefined) await restart(state, 'backup');
+    else if (dice < 0.85 && state.backup !== undefined && deleting !== 'both') await restart(state, 'backup');
     else if (dice >= 0.85 && dice < 0.95) await checkStatus(state);
-    if (step === frozenStep) await freeze(state);
+    if (step === frozenStep && deleting !== 'both') await freeze(state);
     trace.add(`step ${contract.head.hash} ${state.name} ${state.mode}`);
     await clock.pass(random.integer(100, 1500));
   }
   for (const state of books) Object.assign(state, { mode: 'same', isShared: false });
-  for (let left = LAST_BLOCKS; left > 0 && violation === undefined; left--) {
+  if (deleting !== 'none') await restart(ofDeleting.pick(books), 'same', reorgLimit + 2);
+  for (
+    let left = deleting === 'none' ? LAST_BLOCKS : LAST_BLOCKS_DELETED;
+    left > 0 && violation === undefined;
+    left--
+  ) {
     contract.mine(1);
     await clock.pass(1500);
   }

@@ -108,6 +108,22 @@ export const PLANTED_ACTORS: readonly PlantedFault[] = [
     replace: 'age > 1000 * MAX_DIFFERENCE ?',
   },
   {
+    name: 'a node is asked without end for logs that it has deleted',
+    area: 'nodes',
+    store: 'auctions',
+    file: 'src/chain/second-read.ts',
+    find: 'nodeProgress.set(node, { to: skipped, attemptedTo: undefined });',
+    replace: '',
+  },
+  {
+    name: 'a book does not continue after a pause if its nodes have deleted the blocks before it',
+    area: 'nodes',
+    store: 'auctions',
+    file: 'src/chain/block-indexing.ts',
+    find: 'if (from < to || to > indexedBlock.number || failure instanceof Inconsistent) throw failure;',
+    replace: 'throw failure;',
+  },
+  {
     name: 'a settlement below the block of its auction is that of another book',
     area: 'two books',
     store: 'auctions',

@@ -81,9 +81,9 @@ export const PLANTED_AUCTIONS: readonly PlantedFault[] = [
     name: 'funds of other orders decide about a contract order',
     area: 'auctions',
     store: 'memory',
-    file: 'src/auctions/filters.ts',
-    find: "if (needs === undefined) return isDust(rest, undefined) ? 'dust' : undefined;",
-    replace: "if (needs === undefined) return isDust(rest, available) ? 'dust' : undefined;",
+    file: 'src/auctions/auction-order.ts',
+    find: 'funds: needs === undefined ? undefined : share.query(order),',
+    replace: 'funds: share.query(order),',
   },
   {
     name: 'an order in flight is offered again',

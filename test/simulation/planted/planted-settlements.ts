@@ -99,11 +99,11 @@ export const PLANTED_SETTLEMENTS: readonly PlantedFault[] = [
     replace: ': auctionId > 0;',
   },
   {
-    name: 'the settlements of an auction are found in the newest one only',
+    name: 'only the newest settlement of an auction is found',
     area: 'in flight',
     store: 'memory',
     file: 'adapters/memory/chain.ts',
-    find: "event.type === 'settlement' && event.auctionId === auctionId,",
-    replace: "event.type === 'settlement' && (event.auctionId ?? 0) >= auctionId,",
+    find: "event.type === 'settlement' && event.auctionId === auctionId,\n      ),",
+    replace: "event.type === 'settlement' && event.auctionId === auctionId,\n      ).slice(-1),",
   },
 ];
