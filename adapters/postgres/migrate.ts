@@ -23,6 +23,7 @@ export async function migrate(pool: PgPool, name: string, definition: PgSchema):
       const client: PgClient = { query: (query) => connection.query({ ...query, limit: UNLIMITED }) };
       const applied: number[] = [];
       let prepared: number | undefined;
+      await assertVisible(createQuery(client), name, definition);
       try {
         for (;;) {
           const next = await lockAndRun(client, name, (run) => applyNext(client, run, name, definition, prepared ?? 0));
@@ -201,12 +202,39 @@ const isNewer = (applied: readonly AppliedMigration[], migrations: readonly PgMi
   applied.some(({ version }) => version > (migrations.at(-1)?.version ?? 0));
 
 /**
+ * Checks that row-level security applies to no table, because a hidden row looks like a missing one.
+ *
+ * @throws StoreError `Unsupported` with the tables.
+ */
+export async function assertVisible(run: Query, name: string, { migrations }: PgSchema): Promise<void> {
+  const rows = await run<readonly [name: string]>(
+    {
+      text:
+        'SELECT relname FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1) ' +
+        'AND row_security_active(oid) ORDER BY relname',
+    },
+    name,
+  );
+  if (rows.length === 0) return;
+  const own = new Set(['domain', 'migrations', ...getRelations(migrations).map((relation) => relation.name)]);
+  const hidden = rows.flatMap(([relname]) => (own.has(relname) ? [relname] : []));
+  if (hidden.length === 0) return;
+  throw new StoreError(
+    'Unsupported',
+    `row-level security may hide rows of ${quote(name)} from this user (tables: ${hidden.join(', ')}); disable it, ` +
+      'or use a user with BYPASSRLS',
+  );
+}
+
+/**
  * Checks that this release can use the schema. Changes nothing.
  *
  * @throws StoreError `SchemaTooOld` with the remedy if a migration is missing or a function differs, `SchemaTooNew`
- * with the versions, `Unsupported` if a table or an index is missing, or if a migration was applied in another form.
+ * with the versions, `Unsupported` if a table or an index is missing, if rows are hidden, or if a migration was applied
+ * in another form.
  */
 export async function assertSchema(run: Query, name: string, definition: PgSchema): Promise<void> {
+  await assertVisible(run, name, definition);
   const { migrations, functions } = definition;
   const schema = quote(name);
   const [initialized] = await run({ text: 'SELECT to_regclass($1) IS NOT NULL' }, `${schema}.migrations`);

@@ -12,10 +12,11 @@ import { adoptLog, createEventTable } from './events.ts';
 import { createExpirySweeper, createReinstater } from './expiry.ts';
 import { createLeaseTable } from './leases.ts';
 import { createListing } from './listing.ts';
-import { assertSchema, claimDomain, migrate, quote } from './migrate.ts';
+import { assertSchema, assertVisible, claimDomain, migrate, quote } from './migrate.ts';
 import { createOrderTable } from './orders.ts';
 import { createOwnerCounts } from './owner-counts.ts';
 import { createOrderTotal, createPruner } from './pruning.ts';
+import type { Query } from './query.ts';
 import { createQuoteTable } from './quotes.ts';
 import { createReaders, createReplica } from './replica.ts';
 import { createRetention } from './retention.ts';
@@ -109,6 +110,10 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
   const probe = session.prepare(
     `SELECT 1, EXISTS (SELECT FROM ${schema}.orders) FROM ${schema}.domain d FOR UPDATE OF d`,
   );
+  async function checkAccess(run: Query): Promise<void> {
+    await assertVisible(run, settings.schema, BOOK_SCHEMA);
+    await run(probe);
+  }
 
   const orders = createOrderTable(session, owners, chain.projectNewOrders);
   const list = createListing(session);
@@ -155,7 +160,7 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
     auctions: createAuctionTable(session),
     tasks: createTaskTable(session),
     retention: createRetention(session),
-    check: () => session.call('be written to', async (run) => void (await run(probe)), { repeatable: true }),
+    check: () => session.call('be written to', checkAccess, { repeatable: true }),
     async close(): Promise<void> {
       watch.close();
       await connection.disconnect();

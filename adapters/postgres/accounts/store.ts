@@ -4,7 +4,7 @@ import { createAccountStore } from 'intentbook/store-kit';
 import { assertServer, connectPostgres, type PostgresConnection, type PostgresSource } from '../connection.ts';
 import { toStoreError } from '../database-driver.ts';
 import { createLeaseTable } from '../leases.ts';
-import { assertSchema, migrate, quote } from '../migrate.ts';
+import { assertSchema, assertVisible, migrate, quote } from '../migrate.ts';
 import { openSession, withRetry } from '../session.ts';
 import { type ResolvedSettings, resolveSettings, type StoreSettings } from '../store.ts';
 import { createWatch } from '../watch.ts';
@@ -79,7 +79,11 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
     retention: createAccountRetention(session, acquireLock),
     forget: createForget(session, acquireLock),
     leases: createLeaseTable(session, now),
-    check: () => session.write('be written to', async (run) => void (await acquireLock(run, 'affiliates'))),
+    check: () =>
+      session.write('be written to', async (run) => {
+        await assertVisible(run, settings.schema, ACCOUNT_SCHEMA);
+        await acquireLock(run, 'affiliates');
+      }),
     async close(): Promise<void> {
       watch.close();
       await connection.disconnect();

@@ -1,8 +1,8 @@
 import { createOrderBook } from 'intentbook';
-import { postgresAccountStore, postgresStore } from 'intentbook/postgres';
+import { checkPostgres, migratePostgres, postgresAccountStore, postgresStore } from 'intentbook/postgres';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { account, SEPOLIA, signCancellation, signOrder } from '../../support/orders.ts';
+import { account, SEPOLIA, SEPOLIA_DOMAIN, signCancellation, signOrder } from '../../support/orders.ts';
 import type { TemporarySchema } from '../../support/postgres.ts';
 import { temporarySchema } from '../../support/postgres.ts';
 
@@ -79,6 +79,78 @@ describe('PostgreSQL store on a pool of the host', () => {
     await accountStore.open({ clock });
     expect(await accountStore.notifications.last()).toBe(0);
     await accountStore.close();
+  });
+});
+
+describe('PostgreSQL store of a user from whom row-level security hides rows', () => {
+  const role = `limited_${process.pid}`;
+  const schemas = { book: '', accounts: '' };
+  let url = '';
+  beforeAll(async () => {
+    await place.query(`CREATE ROLE ${role} LOGIN`);
+    url = new URL(place.url.replace(/\/\/[^@]*@/, `//${role}@`)).href;
+    for (const of of ['book', 'accounts'] as const) {
+      const schema = `${place.schema}_rows_${of}`;
+      schemas[of] = schema;
+      await migratePostgres({ url: place.url, schema, of });
+      await place.query(`GRANT USAGE ON SCHEMA ${schema} TO ${role}`);
+      for (const kind of ['TABLES', 'SEQUENCES', 'FUNCTIONS']) {
+        await place.query(`GRANT ALL ON ALL ${kind} IN SCHEMA ${schema} TO ${role}`);
+      }
+    }
+  });
+  afterAll(async () => {
+    for (const schema of Object.values(schemas)) await place.query(`DROP SCHEMA ${schema} CASCADE`);
+    await place.query(`DROP ROLE ${role}`);
+  });
+
+  /** Enables row-level security for a table until the end of the test. */
+  async function hide(of: 'book' | 'accounts', table: string): Promise<void> {
+    const set = (action: string) => place.query(`ALTER TABLE ${schemas[of]}.${table} ${action} ROW LEVEL SECURITY`);
+    await set('ENABLE');
+    onTestFinished(async () => void (await set('DISABLE')));
+  }
+  const open = async (of: 'book' | 'accounts', user = url) => {
+    const options = { url: user, schema: schemas[of] };
+    const store = of === 'book' ? postgresStore(options) : postgresAccountStore(options);
+    onTestFinished(() => store.close());
+    await store.open({ clock, domain: SEPOLIA_DOMAIN });
+    return store;
+  };
+  const message = (of: 'book' | 'accounts', table: string) =>
+    `row-level security may hide rows of "${schemas[of]}" from this user (tables: ${table}); disable it, or use a user ` +
+    'with BYPASSRLS';
+
+  test.each([
+    ['book', 'migrations'],
+    ['book', 'domain'],
+    ['book', 'orders'],
+    ['book', 'tombstones'],
+    ['book', 'leases'],
+    ['accounts', 'migrations'],
+    ['accounts', 'notifications'],
+    ['accounts', 'subscriptions'],
+  ] as const)('is refused: %s, table %s', async (of, table) => {
+    await hide(of, table);
+    await expect(open(of)).rejects.toMatchObject({ code: 'Unsupported', message: message(of, table) });
+    const options = { url, schema: schemas[of], of };
+    expect(await checkPostgres(options)).toEqual([message(of, table)]);
+    await expect(migratePostgres(options)).rejects.toThrow(message(of, table));
+  });
+
+  test.each(['book', 'accounts'] as const)('is not ready after the first rows are hidden: %s', async (of) => {
+    const store = await open(of);
+    await store.check();
+    await hide(of, 'leases');
+    await expect(store.check()).rejects.toMatchObject({ code: 'Unsupported', message: message(of, 'leases') });
+  });
+
+  test.each(['book', 'accounts'] as const)('does not concern the owner, and other tables: %s', async (of) => {
+    await hide(of, 'leases');
+    await (await open(of, place.url)).check();
+    await place.query(`CREATE TABLE ${schemas[of]}.host (); ALTER TABLE ${schemas[of]}.host ENABLE ROW LEVEL SECURITY`);
+    await place.query(`ALTER TABLE ${schemas[of]}.leases DISABLE ROW LEVEL SECURITY`);
+    await (await open(of)).check();
   });
 });
 
