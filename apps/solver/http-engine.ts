@@ -1,5 +1,14 @@
 import type { Address, AuctionOrder, Hex } from 'intentbook';
-import { assertKnownOptions, getEndpoint, MAX_TIMER, parseServiceUrl, requireInteger } from '#internal';
+import type { Metadata } from '#internal';
+import {
+  assertKnownOptions,
+  getEndpoint,
+  MAX_TIMER,
+  parseServiceUrl,
+  requireFunctions,
+  requireInteger,
+} from '#internal';
+import { createMetadataReader, type OrderDocuments } from './metadata-reader.ts';
 import { readJsonResponse } from './read-json.ts';
 import type { Fill, Interaction, Solution, SolvableAuction, SolverEngine } from './types.ts';
 
@@ -7,6 +16,8 @@ import type { Fill, Interaction, Solution, SolvableAuction, SolverEngine } from 
 export interface HttpEngineOptions {
   /** Time that the engine has for an auction, in milliseconds; less if the auction ends earlier. Default: 10000. */
   readonly timeout?: number;
+  /** Source of the flash loans and wrappers of orders, such as `book.appData`. Default: the engine receives none. */
+  readonly documents?: OrderDocuments;
   /** Additional request headers. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Maximum size of a response in bytes. Default: 10000000. */
@@ -18,14 +29,16 @@ export interface HttpEngineOptions {
 /**
  * Creates a solver engine that sends auctions to an external program over the solver HTTP interface: `POST {url}/solve`
  * with the auction, and solutions of prices, fulfilments and interactions in the response. Solutions with other
- * members, such as just-in-time orders or references to liquidity, are left out.
+ * members, such as just-in-time orders, references to liquidity, flash loans or wrappers, are left out.
  *
  * @param url - Base URL of the engine. A user and a password in it are sent as a Basic `Authorization` header only.
  * @throws TypeError if `url` is not an http or https URL, or if an option is unknown or malformed.
  */
 export function httpEngine(url: string, options: HttpEngineOptions = {}): SolverEngine {
-  assertKnownOptions('httpEngine', options, ['timeout', 'headers', 'maxBytes', 'fetch']);
-  const { headers = {}, fetch: send = fetch } = options;
+  assertKnownOptions('httpEngine', options, ['timeout', 'documents', 'headers', 'maxBytes', 'fetch']);
+  const { headers = {}, fetch: send = fetch, documents } = options;
+  if (documents !== undefined) requireFunctions('httpEngine: documents', documents, ['get']);
+  const readMetadata = documents === undefined ? undefined : createMetadataReader(documents);
   const service = parseServiceUrl('httpEngine', url);
   const timeout = requireInteger('httpEngine: timeout', options.timeout ?? 10_000, 1, MAX_TIMER);
   const maxBytes = requireInteger('httpEngine: maxBytes', options.maxBytes ?? 10_000_000);
@@ -39,7 +52,7 @@ export function httpEngine(url: string, options: HttpEngineOptions = {}): Solver
       const response = await send(endpoint, {
         method: 'POST',
         headers: sent,
-        body: JSON.stringify(toEngineRequest(auction, timeout)),
+        body: JSON.stringify(toEngineRequest(auction, timeout, await readMetadata?.(auction.orders))),
         redirect: 'error',
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
       });
@@ -51,6 +64,7 @@ export function httpEngine(url: string, options: HttpEngineOptions = {}): Solver
 function toEngineRequest(
   { id, orders, prices, deadline = Number.POSITIVE_INFINITY }: SolvableAuction,
   timeout: number,
+  metadata?: ReadonlyMap<Hex, Metadata>,
 ): object {
   const tokens = new Set(orders.flatMap(({ sellToken, buyToken }) => [sellToken, buyToken]));
   return {
@@ -61,7 +75,7 @@ function toEngineRequest(
         { referencePrice: prices[token] ?? null, availableBalance: '0', trusted: true },
       ]),
     ),
-    orders: orders.map(toEngineOrder),
+    orders: orders.map((order) => ({ ...toEngineOrder(order), ...toHints(metadata?.get(order.appData)) })),
     liquidity: [],
     effectiveGasPrice: '0',
     deadline: new Date(Math.min(Date.now() + timeout, deadline)).toISOString(),
@@ -102,6 +116,14 @@ function toEngineOrder(order: AuctionOrder): object {
   };
 }
 
+/** Returns the members that orders without a flash loan and without wrappers lack. */
+function toHints({ flashloan, wrappers = [] }: Partial<Metadata> = {}): object {
+  return {
+    ...(flashloan && { flashloanHint: { ...flashloan, amount: String(flashloan.amount) } }),
+    ...(wrappers.length > 0 && { wrappers }),
+  };
+}
+
 /** @throws TypeError if the response is malformed. */
 function parseSolutions(response: unknown, { orders }: SolvableAuction): Solution[] {
   const { solutions } = parseObject(response, 'response');
@@ -113,8 +135,9 @@ function parseSolutions(response: unknown, { orders }: SolvableAuction): Solutio
     const calls = [solution['preInteractions'] ?? [], solution['interactions'], solution['postInteractions'] ?? []];
     const [pre, interactions, post] = calls.map((list) => parseList(list, 'interactions').map(parseInteraction));
     const fills = trades.flatMap((fill) => fill ?? []);
+    const needs = [solution['flashloans'], solution['wrappers']].flatMap((each) => Object.keys(each ?? {}));
     const isComplete = [trades, pre, interactions, post].every((list) => list?.every((item) => item !== undefined));
-    if (!isComplete || fills.length === 0) return [];
+    if (needs.length > 0 || !isComplete || fills.length === 0) return [];
     const defined = (list: (Interaction | undefined)[] = []) => list.flatMap((call) => call ?? []);
     return [
       {

@@ -1,20 +1,16 @@
-import type { AppDataApi, AuctionOrder, Hex } from 'intentbook';
-import { requireFunctions } from '#internal';
+import type { AuctionOrder } from 'intentbook';
+import { type Metadata, readMetadata, requireFunctions } from '#internal';
+import { createMetadataReader, type OrderDocuments } from './metadata-reader.ts';
 import type { SolverEngine } from './types.ts';
 
-/** The hash of orders without a document. */
-const NO_DOCUMENT: Hex = `0x${'00'.repeat(32)}`;
+const hasWrapper = ({ wrappers }: Metadata) => wrappers.some(({ isOmittable }) => !isOmittable);
 
 /** Returns whether the document of an order names a wrapper contract that its settlement must call. */
 export async function requiresWrapper(
   { appData }: Pick<AuctionOrder, 'appData'>,
-  documents: Pick<AppDataApi, 'get'>,
+  documents: OrderDocuments,
 ): Promise<boolean> {
-  if (appData === NO_DOCUMENT) return false;
-  // The book has checked the document. Older documents have their keys in `backend`.
-  const { metadata, backend } = JSON.parse((await documents.get(appData)) ?? '{}');
-  const { wrappers = [] } = metadata ?? backend ?? {};
-  return wrappers.some(({ isOmittable = false }) => !isOmittable);
+  return hasWrapper(readMetadata((await documents.get(appData)) ?? null));
 }
 
 /**
@@ -25,21 +21,19 @@ export async function requiresWrapper(
  * @param documents - `book.appData`, or requests of `GET /api/v1/app_data/{hash}`. `undefined`: an unknown document.
  * @throws TypeError if an argument is malformed.
  */
-export function createWrapperFilter(engine: SolverEngine, documents: Pick<AppDataApi, 'get'>): SolverEngine {
+export function createWrapperFilter(engine: SolverEngine, documents: OrderDocuments): SolverEngine {
   requireFunctions('createWrapperFilter: engine', engine, ['solve']);
   requireFunctions('createWrapperFilter: documents', documents, ['get']);
-  /** Documents of the last auction that require no wrapper. */
-  let plain: ReadonlySet<Hex> = new Set();
-
+  const read = createMetadataReader(documents);
   return {
     name: engine.name,
     async solve(auction, signal) {
-      const hashes = [...new Set(auction.orders.map(({ appData }) => appData))];
-      const isPlain = async (appData: Hex) =>
-        plain.has(appData) || !(await requiresWrapper({ appData }, documents).catch(() => true));
-      const found = await Promise.all(hashes.map(isPlain));
-      plain = new Set(hashes.filter((_, i) => found[i]));
-      return engine.solve({ ...auction, orders: auction.orders.filter(({ appData }) => plain.has(appData)) }, signal);
+      const metadata = await read(auction.orders);
+      const isPlain = ({ appData }: AuctionOrder) => {
+        const found = metadata.get(appData);
+        return found !== undefined && !hasWrapper(found);
+      };
+      return engine.solve({ ...auction, orders: auction.orders.filter(isPlain) }, signal);
     },
   };
 }

@@ -40,11 +40,22 @@ const partnerFee = fc.oneof(
   fc.record({ surplusBps: bps, maxVolumeBps: bps, recipient: address }),
   fc.record({ priceImprovementBps: bps, maxVolumeBps: bps, recipient: address }),
 );
+const loan = fc.record({
+  liquidityProvider: address,
+  protocolAdapter: address,
+  receiver: address,
+  token: address,
+  amount: amount.map(String),
+});
+const wrapper = fc.record({ address, data: hash, isOmittable: fc.boolean() }, { requiredKeys: ['address', 'data'] });
 const document = fc.oneof(
   fc.constantFrom(null, '{}', '{"metadata":{"note":"\u00e9\\u2028\\"\ud83d\ude80"}}'),
   fc
     .array(partnerFee, { minLength: 1, maxLength: 6 })
     .map((fees) => JSON.stringify({ metadata: { partnerFee: fees } })),
+  fc
+    .record({ flashloan: loan, wrappers: fc.array(wrapper, { maxLength: 2 }) }, { requiredKeys: [] })
+    .map((metadata) => JSON.stringify({ metadata })),
 );
 const quote = fc
   .record({
@@ -156,7 +167,7 @@ test(`orders in each state have the types of production (${RUNS} random orders)`
 });
 
 /** Creates an auction of orders, and records every request that a driver or an engine receives. */
-async function sendAuction(orders: readonly AuctionOrder[], price: string) {
+async function sendAuction(orders: readonly AuctionOrder[], documents: ReadonlyMap<string, string>, price: string) {
   const requests = new Map<string, unknown>();
   const record: typeof fetch = async (input, init) => {
     const url = new URL(String(input));
@@ -185,7 +196,8 @@ async function sendAuction(orders: readonly AuctionOrder[], price: string) {
   const id = { solutionId: 3, auctionId: auction.id };
   await driver.reveal?.(id, { signal });
   await driver.settle({ ...id, submissionDeadlineLatestBlock: 12 }, { signal });
-  await httpEngine('http://engine/engine/', { fetch: record }).solve(auction, signal);
+  const source = { get: async (appData: string) => documents.get(appData) };
+  await httpEngine('http://engine/engine/', { fetch: record, documents: source }).solve(auction, signal);
   return { auction, requests };
 }
 
@@ -196,7 +208,8 @@ test(`auctions, competitions and trades have the types of production (${RUNS} ra
       const orders = stored.flatMap((each) => auctionCandidate(each, rules)?.order ?? []);
       // Orders without a remaining amount are not in auctions.
       const open = orders.filter(({ sellAmount, buyAmount }) => sellAmount !== '0' && buyAmount !== '0');
-      const { auction, requests } = await sendAuction(open, price);
+      const documents = new Map(stored.map(({ body, fullAppData }) => [JSON.parse(body).appData, fullAppData ?? '{}']));
+      const { auction, requests } = await sendAuction(open, documents, price);
       read(production.auction, toText(Buffer.concat((await renderAuction(auction)).chunks)));
       read(production.solveRequest, requests.get('/solve'));
       read(production.deltaRequest, requests.get('delta'));

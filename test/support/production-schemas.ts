@@ -140,6 +140,16 @@ export const engineRequest = z.strictObject({
       buyTokenDestination: buyTokenBalance,
       class: z.enum(['market', 'limit']),
       appData: hash,
+      flashloanHint: z
+        .strictObject({
+          liquidityProvider: address,
+          protocolAdapter: address,
+          receiver: address,
+          token: address,
+          amount,
+        })
+        .optional(),
+      wrappers: z.array(z.strictObject({ address, data: hex(), isOmittable: z.boolean() })).optional(),
       signingScheme,
       signature: hex(),
     }),

@@ -1,6 +1,7 @@
+import type { Hex } from 'intentbook';
 import { httpEngine } from 'intentbook/solver';
 import { expect, it } from 'vitest';
-import { createOrder } from './orders.ts';
+import { addressOf, createOrder, SELL } from './orders.ts';
 
 it('httpEngine: describes the rest of an order at a price within its limit', async () => {
   const requests: { readonly orders: readonly unknown[] }[] = [];
@@ -21,4 +22,62 @@ it('httpEngine: describes the rest of an order at a price within its limit', asy
     { sellAmount: '2', fullSellAmount: '3', buyAmount: '667', fullBuyAmount: '1000' },
     { sellAmount: '666', fullSellAmount: '1000', buyAmount: '2', fullBuyAmount: '3' },
   ]);
+});
+
+const loan = {
+  liquidityProvider: addressOf(1),
+  protocolAdapter: addressOf(2),
+  receiver: addressOf(3),
+  token: SELL,
+  amount: '1000',
+};
+const wrapper = { address: addressOf(4), data: '0x12' };
+const hash = (n: number): Hex => `0x${n.toString(16).padStart(64, '0')}`;
+const texts = new Map<string, string>([
+  [hash(1), JSON.stringify({ metadata: { flashloan: { ...loan, amount: '0x3e8' } } })],
+  [hash(2), JSON.stringify({ metadata: { wrappers: [wrapper, { ...wrapper, isOmittable: true }] } })],
+  [hash(3), '{}'],
+]);
+const documents = {
+  async get(given: string) {
+    if (given === hash(5)) throw new Error('unavailable');
+    return texts.get(given);
+  },
+};
+const orders = [1, 2, 3, 4, 5].map((n) => createOrder(n, { appData: hash(n) }));
+const auction = { id: 1, block: 1, orders, prices: {} };
+const { signal } = new AbortController();
+
+it('httpEngine: sends the flash loan and the wrappers of the documents of orders', async () => {
+  const requests: { readonly orders: readonly Record<string, unknown>[] }[] = [];
+  const send: typeof fetch = async (_, init) => {
+    requests.push(JSON.parse(String(init?.body)));
+    return Response.json({ solutions: [] });
+  };
+  await httpEngine('http://127.0.0.1', { fetch: send, documents }).solve(auction, signal);
+  await httpEngine('http://127.0.0.1', { fetch: send }).solve(auction, signal);
+  const sent = requests.map((request) =>
+    request.orders.map(({ flashloanHint, wrappers }) => [flashloanHint, wrappers]),
+  );
+  const wrappers = [
+    { ...wrapper, isOmittable: false },
+    { ...wrapper, isOmittable: true },
+  ];
+  const none = [undefined, undefined];
+  expect(sent).toEqual([
+    [[loan, undefined], [undefined, wrappers], none, none, none],
+    [none, none, none, none, none],
+  ]);
+});
+
+it.each([
+  ['flash loans', { flashloans: { [orders[0]?.uid ?? '']: loan } }, 0],
+  ['wrappers', { wrappers: [wrapper] }, 0],
+  ['neither', { flashloans: {}, wrappers: [] }, 1],
+  ['null in their place', { flashloans: null, wrappers: null }, 1],
+])('httpEngine: accepts a solution with %s only if the package can settle it', async (_, changes, count) => {
+  const trades = [{ kind: 'fulfillment', order: orders[0]?.uid, executedAmount: '1000' }];
+  const solution = { id: 1, prices: { [SELL]: '1' }, trades, interactions: [], ...changes };
+  const engine = httpEngine('http://127.0.0.1', { fetch: async () => Response.json({ solutions: [solution] }) });
+  expect(await engine.solve(auction, signal)).toHaveLength(count);
 });
