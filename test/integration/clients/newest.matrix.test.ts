@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { FLASH_LOAN_PACKAGES } from '../../support/flash-loan-packages.ts';
+import { BRIDGING_PACKAGES, FLASH_LOAN_PACKAGES } from '../../support/published-packages.ts';
 
 const run = promisify(execFile);
 const read = (path: string) => JSON.parse(readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8'));
@@ -49,7 +49,8 @@ test('clients: package.json names exact versions', () => {
 
 // A release of another project must not fail the tests of this one, so the result is a note.
 test('clients: newer versions in the registry are reported', async () => {
-  for (const [name, tested] of [...CLIENTS, ...Object.entries(FLASH_LOAN_PACKAGES)]) {
+  const installed = Object.entries({ ...FLASH_LOAN_PACKAGES, ...BRIDGING_PACKAGES });
+  for (const [name, tested] of [...CLIENTS, ...installed]) {
     const note = await describeNewer(name, tested);
     if (note !== undefined) process.stderr.write(`${note}\n`);
   }

@@ -1,16 +1,11 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { createPublicClient, http } from 'viem';
 import { sepolia } from 'viem/chains';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { recordWinner } from '../../scenarios/support/competition.ts';
 import { encodeSettlement } from '../../scenarios/support/settlement.ts';
 import { createWorld, type World } from '../../scenarios/support/world.ts';
-import { FLASH_LOAN_PACKAGES } from '../../support/flash-loan-packages.ts';
 import { SEPOLIA } from '../../support/orders.ts';
+import { FLASH_LOAN_PACKAGES, installPackages } from '../../support/published-packages.ts';
 import { compileSolidity } from '../../support/solidity.ts';
 import { LENDING } from './lending.ts';
 
@@ -111,12 +106,8 @@ contract Factory {
 }
 `;
 
-/** The members of the packages that the test uses. Their types are those of other versions of the SDK. */
-interface Packages {
-  readonly setGlobalAdapter: (adapter: unknown) => void;
-  readonly ViemAdapter: new (options: object) => unknown;
-  readonly OrderBookApi: new (context: object) => unknown;
-  readonly TradingSdk: new (trader: object, options: object, adapter: unknown) => unknown;
+/** The package. */
+interface FlashLoans {
   readonly AaveCollateralSwapSdk: new (
     config: object,
   ) => {
@@ -124,35 +115,13 @@ interface Packages {
   };
 }
 
-let folder: string;
 let world: World;
-
-/** Installs the packages into a folder of their own. @returns `undefined` without a registry. */
-async function install(): Promise<Packages | undefined> {
-  folder = mkdtempSync(join(tmpdir(), 'intentbook-flash-loans-'));
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-  const flags = ['--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error', '--fetch-retries=0'];
-  const given = Object.entries(FLASH_LOAN_PACKAGES).map(([name, version]) => `${name}@${version}`);
-  try {
-    execFileSync('npm', ['install', ...flags, ...given, 'viem@2'], { cwd: folder, stdio: 'ignore', timeout: 280_000 });
-  } catch {
-    return undefined;
-  }
-  const names = ['sdk-flash-loans', 'sdk-viem-adapter', 'sdk-common', 'sdk-order-book', 'sdk-trading'];
-  const code = names.map((name) => `export * from '@cowprotocol/${name}';`).join('\n');
-  writeFileSync(join(folder, 'packages.mjs'), code);
-  return import(/* @vite-ignore */ pathToFileURL(join(folder, 'packages.mjs')).href) as Promise<Packages>;
-}
-
-let packages: Packages | undefined;
+let packages: Awaited<ReturnType<typeof installPackages<FlashLoans>>>;
 beforeAll(async () => {
-  packages = await install();
+  packages = await installPackages(FLASH_LOAN_PACKAGES);
   world = await createWorld();
 }, 400_000);
-afterAll(async () => {
-  await world?.close();
-  if (existsSync(folder)) rmSync(folder, { recursive: true });
-});
+afterAll(() => world?.close());
 
 describe('sdk-flash-loans', () => {
   test('a swap of collateral is accepted without funds, and settled with a loan', async ({ skip }) => {
