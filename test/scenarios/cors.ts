@@ -5,7 +5,8 @@ const ORIGIN = 'https://swap.example';
 
 /**
  * Assertions of the original:
- * - a preflight request is 200: not held, it is 204
+ * - a preflight request is 200: not held, it is 204, the status without a body. Browsers accept each status from 200
+ *   to 299, see decision 1.16
  * - it allows the methods and headers of clients: held
  * - a 404 has the header of the origin: held
  */

@@ -11,10 +11,12 @@ const SECOND_SOLVER = '0x00000000000000000000000000000000000050b2';
  *   and the reference score of each: held; reference scores in `test/unit/auctions/drivers`
  * - fees of both orders are positive: held
  * - one order above the limit is `TooManyLimitOrders`: held
- * - orders in the market do not count to the limit: not held, each open order counts
+ * - orders in the market do not count to the limit: not held, each open order counts. The quota limits the cost of
+ *   open orders, and one in the market that no solver settles costs as much, see decision 2.25
  * - an order without liquidity is accepted without a quote and traded later, with a fee of its surplus: in part.
  *   It is accepted and left out of the auction
- * - a solver that keeps a part of what it has received, in both directions: not held, a matter of its driver
+ * - a solver that keeps a part of what it has received, in both directions: not held. The setting is one of its
+ *   driver; the book stores the amounts of the settlement, whatever the solver keeps
  * - two orders on copies of public chains: excluded, they need archives of these chains
  */
 export const scenario: Scenario = {

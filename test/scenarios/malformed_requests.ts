@@ -14,7 +14,8 @@ type Case = readonly [method: string, path: string, body: unknown, status: numbe
  * - unknown routes are 404: held
  * - invalid JSON is 400, missing and wrong fields are 422: held
  * - an empty body is 400 or 411: held, with 400
- * - the error of a wrong body is text that contains `deserialize` or `missing field`: not held, each error is JSON
+ * - the error of a wrong body is text that contains `deserialize` or `missing field`: not held, each error is JSON with
+ *   the path of the member, as the specification defines, see decision 1.1
  * - an unknown order is 404 with `errorType` and `description`: held
  * - more than 128 UIDs and a list without JSON are 400: held in `test/integration/http/cases`
  * - simulations with a malformed UID or block are 400, of unknown orders 404, with wrong bodies 400 or 422: held

@@ -8,7 +8,8 @@ const ETHER = 10n ** 18n;
  * - the fee grows with the gas of a contract signature and of hooks: held
  * - a quote uses liquidity of an earlier block: excluded, a cache of the driver
  * - each timeout is kept, and limited by the maximum: held in `test/unit/quotes/timeouts.test.ts`
- * - an order whose quote takes too long is `NoLiquidity`: not held, an order needs no quote
+ * - an order whose quote takes too long is `NoLiquidity`: not held, an order needs no quote: it has its own limit price
+ *   and may be settled when a price is known
  * - a volume fee is in the quote as `protocolFeeBps`, with buckets: held, buckets in `test/unit/auctions`
  * - reasons of solvers are the codes of quotes and of native prices, with their texts: held
  * - a reason is preferred to the absence of a route: held in `test/unit/orders/profile.test.ts`
