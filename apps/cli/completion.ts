@@ -39,7 +39,7 @@ type Commands = readonly { readonly name: string; readonly flags: readonly Compl
 const FILE = /file|location/;
 
 /** Characters with a meaning in a script. */
-const SPECIAL = /[`'"[\]:\\$]/g;
+const SPECIAL = /[`'"[\]\\$]/g;
 
 /** Reads the flags of a help text. */
 function readFlags(help: string): CompletedFlag[] {
@@ -102,7 +102,9 @@ complete -F _intentbook intentbook
 }
 
 function zshScript(commands: Commands): string {
-  const summaries = COMMANDS.map(({ name, summary }) => `    '${name}:${summary.replaceAll(/[`':]/g, '')}'`);
+  const summaries = COMMANDS.map(
+    ({ name, summary }) => `    '${name}:${summary.replaceAll(/[`']/g, '').replaceAll(':', '\\:')}'`,
+  );
   const cases = commands.map(({ name, flags }) => {
     const specs = flags.map(
       ({ name: flag, help, takesValue, isFile, values }) =>

@@ -131,6 +131,23 @@ COMP_WORDS=(${line}); COMP_CWORD=${words.length - 1}; _intentbook; printf '%s\\n
     expect(completionScript(shell, SANDBOX)).toContain(text);
   });
 
+  test.skipIf(spawnSync('fish', ['--version']).status !== 0)('of fish completes commands, flags and values', () => {
+    const complete = (line: string) => {
+      const script = `${completionScript('fish', SANDBOX)}\ncomplete -C '${line}'`;
+      const { stdout, stderr } = spawnSync('fish', ['--no-config', '-c', script], { encoding: 'utf8', cwd: '/' });
+      expect(stderr).toBe('');
+      return stdout
+        .trim()
+        .split('\n')
+        .map((row) => row.split('\t')[0]);
+    };
+    expect(complete('intentbook ver')).toEqual(['verify', 'version']);
+    expect(complete('intentbook serve --profile ')).toEqual(['production', 'specification']);
+    expect(complete('intentbook prune --dry')).toEqual(['--dry-run']);
+    expect(complete('intentbook completion ')).toEqual(['bash', 'fish', 'zsh']);
+    expect(complete('intentbook serve --older')).toEqual(['']);
+  });
+
   test.each(['bash', 'zsh', 'fish'] as const)('of %s has each command and flag', (shell) => {
     const script = completionScript(shell, SANDBOX);
     for (const { name, flags } of COMMANDS) {
