@@ -64,7 +64,6 @@ export { type Decimal, formatDecimal, parseDecimal } from './protocol/decimal.ts
 export { encodeSettle } from './protocol/encode-settle.ts';
 export { formatSecret } from './protocol/format-value.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
-export type { Metadata } from './protocol/metadata.ts';
 export { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from './protocol/order.ts';
 export { PAIR_POLICIES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
 export { deductProtocolFees } from './protocol/protocol-fees.ts';
@@ -72,7 +71,6 @@ export { SIGNING_SCHEMES } from './protocol/signature.ts';
 export { subscriptionDigest } from './protocol/subscription.ts';
 export { unpackUid } from './protocol/uid.ts';
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from './records/expiry-event.ts';
-export { readMetadata } from './records/spending.ts';
 export { checkCancellable, getEndTime, getOrderStatus, ORDER_STATUSES } from './records/status.ts';
 export { createAccountStore, createStore, type StoreOperations } from './store-kit/create-store.ts';
 export { DELIVERY_WINDOW } from './store-kit/delivery-window.ts';

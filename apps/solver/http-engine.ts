@@ -1,5 +1,4 @@
 import type { Address, AuctionOrder, Hex } from 'intentbook';
-import type { Metadata } from '#internal';
 import {
   assertKnownOptions,
   getEndpoint,
@@ -8,7 +7,7 @@ import {
   requireFunctions,
   requireInteger,
 } from '#internal';
-import { createMetadataReader, type OrderDocuments } from './metadata-reader.ts';
+import { createHintReader, type OrderDocuments, type OrderHints } from './order-hints.ts';
 import { readJsonResponse } from './read-json.ts';
 import type { Fill, Interaction, Solution, SolvableAuction, SolverEngine } from './types.ts';
 
@@ -38,7 +37,7 @@ export function httpEngine(url: string, options: HttpEngineOptions = {}): Solver
   assertKnownOptions('httpEngine', options, ['timeout', 'documents', 'headers', 'maxBytes', 'fetch']);
   const { headers = {}, fetch: send = fetch, documents } = options;
   if (documents !== undefined) requireFunctions('httpEngine: documents', documents, ['get']);
-  const readMetadata = documents === undefined ? undefined : createMetadataReader(documents);
+  const readHints = documents === undefined ? undefined : createHintReader(documents);
   const service = parseServiceUrl('httpEngine', url);
   const timeout = requireInteger('httpEngine: timeout', options.timeout ?? 10_000, 1, MAX_TIMER);
   const maxBytes = requireInteger('httpEngine: maxBytes', options.maxBytes ?? 10_000_000);
@@ -52,7 +51,7 @@ export function httpEngine(url: string, options: HttpEngineOptions = {}): Solver
       const response = await send(endpoint, {
         method: 'POST',
         headers: sent,
-        body: JSON.stringify(toEngineRequest(auction, timeout, await readMetadata?.(auction.orders))),
+        body: JSON.stringify(toEngineRequest(auction, timeout, await readHints?.(auction.orders))),
         redirect: 'error',
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
       });
@@ -64,7 +63,7 @@ export function httpEngine(url: string, options: HttpEngineOptions = {}): Solver
 function toEngineRequest(
   { id, orders, prices, deadline = Number.POSITIVE_INFINITY }: SolvableAuction,
   timeout: number,
-  metadata?: ReadonlyMap<Hex, Metadata>,
+  hints?: ReadonlyMap<Hex, OrderHints>,
 ): object {
   const tokens = new Set(orders.flatMap(({ sellToken, buyToken }) => [sellToken, buyToken]));
   return {
@@ -75,7 +74,7 @@ function toEngineRequest(
         { referencePrice: prices[token] ?? null, availableBalance: '0', trusted: true },
       ]),
     ),
-    orders: orders.map((order) => ({ ...toEngineOrder(order), ...toHints(metadata?.get(order.appData)) })),
+    orders: orders.map((order) => ({ ...toEngineOrder(order), ...hints?.get(order.appData) })),
     liquidity: [],
     effectiveGasPrice: '0',
     deadline: new Date(Math.min(Date.now() + timeout, deadline)).toISOString(),
@@ -113,14 +112,6 @@ function toEngineOrder(order: AuctionOrder): object {
     signingScheme: order.signingScheme,
     signature: order.signature,
     feePolicies: [],
-  };
-}
-
-/** Returns the members that orders without a flash loan and without wrappers lack. */
-function toHints({ flashloan, wrappers = [] }: Partial<Metadata> = {}): object {
-  return {
-    ...(flashloan && { flashloanHint: { ...flashloan, amount: String(flashloan.amount) } }),
-    ...(wrappers.length > 0 && { wrappers }),
   };
 }
 

@@ -1,16 +1,18 @@
 import type { AuctionOrder } from 'intentbook';
-import { type Metadata, readMetadata, requireFunctions } from '#internal';
-import { createMetadataReader, type OrderDocuments } from './metadata-reader.ts';
+import { requireFunctions } from '#internal';
+import { createHintReader, needsWrapper, type OrderDocuments } from './order-hints.ts';
 import type { SolverEngine } from './types.ts';
 
-const hasWrapper = ({ wrappers }: Metadata) => wrappers.some(({ isOmittable }) => !isOmittable);
-
-/** Returns whether the document of an order names a wrapper contract that its settlement must call. */
+/**
+ * Returns whether the document of an order names a wrapper contract that its settlement must call. Also true if the
+ * document cannot be read.
+ */
 export async function requiresWrapper(
-  { appData }: Pick<AuctionOrder, 'appData'>,
+  order: Pick<AuctionOrder, 'appData'>,
   documents: OrderDocuments,
 ): Promise<boolean> {
-  return hasWrapper(readMetadata((await documents.get(appData)) ?? null));
+  const hints = (await createHintReader(documents)([order])).get(order.appData);
+  return hints === undefined || needsWrapper(hints);
 }
 
 /**
@@ -24,14 +26,14 @@ export async function requiresWrapper(
 export function createWrapperFilter(engine: SolverEngine, documents: OrderDocuments): SolverEngine {
   requireFunctions('createWrapperFilter: engine', engine, ['solve']);
   requireFunctions('createWrapperFilter: documents', documents, ['get']);
-  const read = createMetadataReader(documents);
+  const readHints = createHintReader(documents);
   return {
     name: engine.name,
     async solve(auction, signal) {
-      const metadata = await read(auction.orders);
+      const hints = await readHints(auction.orders);
       const isPlain = ({ appData }: AuctionOrder) => {
-        const found = metadata.get(appData);
-        return found !== undefined && !hasWrapper(found);
+        const found = hints.get(appData);
+        return found !== undefined && !needsWrapper(found);
       };
       return engine.solve({ ...auction, orders: auction.orders.filter(isPlain) }, signal);
     },
