@@ -2,7 +2,7 @@ import type { Address, Hex } from 'intentbook';
 import { chainById, deployment } from '#internal';
 import { encodeArguments, encodeFunctionCall, integerWord, labelledAddress, mappingSlot, textWord } from './abi.ts';
 import { ARTIFACTS } from './contracts/artifacts.ts';
-import { readPeer } from './peers.ts';
+import { readAccountProxyCode, readPeer } from './peers.ts';
 import { getPoolReserves } from './pool-reserves.ts';
 import { quantity, type Rpc } from './rpc.ts';
 import type { SandboxToken } from './tokens.ts';
@@ -22,6 +22,10 @@ const COMPOSABLE_ORDERS: Address = '0xfdafc9d1902f4e0b84f65f49f244b32b31013b74';
 const INTERVAL_ORDERS: Address = '0x6cf1e9ca41f7611def408122793c358a3d11e5a5';
 const BLOCK_TIME: Address = '0x52ed56da04309aca4c3fecc595298d80c2f16bac';
 const SAFE_HANDLER: Address = '0x2f55e8b20d0b9fefa187aa7d00b6cbe563605bf5';
+
+/** Contracts of the account proxies, version 1.0.1. The address of a proxy derives from both and from its code. */
+const ACCOUNT_FACTORY: Address = '0x312f92fe5f1710408b20d52a374fa29e099cfa86';
+const ACCOUNT_PROXY: Address = '0xa2704cf562ad418bf0453f4b662ebf6a2489ed88';
 
 /** Arachnid's deployment proxy, which the protocol's contracts are deployed through by CREATE2. */
 const DEPLOYER: Address = '0x4e59b44847b379578588920ca78fbf26c0b4956c';
@@ -116,6 +120,7 @@ export async function deployWorld(rpc: Rpc, contracts: Contracts, tokens: readon
       install(rpc, address, `0x${ARTIFACTS.SandboxToken}`, textWord(name), textWord(symbol), BigInt(decimals)),
     ),
   ]);
+  await deployAccountProxies(rpc);
   await transact(rpc, { from: MANAGER, to: authenticator, data: encodeFunctionCall('addSolver(address)', solver) });
   await transact(rpc, { to: nativeFlow, data: encodeFunctionCall('approveRelayer()') });
 
@@ -128,6 +133,16 @@ export async function deployWorld(rpc: Rpc, contracts: Contracts, tokens: readon
   }
   // Settlements round in favour of the orders. The settlement contract pays for it.
   await Promise.all(tokens.map((token) => setBalance(rpc, token, settlement, toAtoms('1', token.decimals), contracts)));
+}
+
+/** Deploys the contracts of account proxies, if the package with the code of the proxies is installed. */
+async function deployAccountProxies(rpc: Rpc): Promise<void> {
+  const code = readAccountProxyCode();
+  if (code === undefined) return;
+  const holder = labelledAddress('account proxy code');
+  await rpc.call('anvil_setCode', holder, code);
+  await install(rpc, ACCOUNT_PROXY, `0x${ARTIFACTS.AccountProxy}`);
+  await install(rpc, ACCOUNT_FACTORY, `0x${ARTIFACTS.AccountFactory}`, ACCOUNT_PROXY, holder);
 }
 
 /** Sets the price of a token: native currency for one whole token. */

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import type { Hex } from 'intentbook';
 
 /** Created on use: a bundle of format `cjs` has no `import.meta.url`. */
 const getRequire = () => createRequire(import.meta.url);
@@ -40,6 +41,12 @@ export function resolvePeer(peer: Peer, file: string): string {
 /** Reads a JSON file of an optional peer. */
 export function readPeer<T>(peer: Peer, file: string): T {
   return getRequire()(resolvePeer(peer, file));
+}
+
+/** Reads the creation code of account proxies from their package, which the sandbox can do without. */
+export function readAccountProxyCode(): Hex | undefined {
+  if (!isInstalled('@cowprotocol/sdk-cow-shed')) return undefined;
+  return getRequire()('@cowprotocol/sdk-cow-shed').COW_SHED_PROXY_INIT_CODE['1.0.1'];
 }
 
 function isInstalled(name: string): boolean {

@@ -12,6 +12,7 @@ const CONTRACTS = {
   SmartWallet: ['SmartWallet'],
   Multicall3: ['Multicall3'],
   Permit2: ['Permit2'],
+  AccountProxies: ['AccountProxy', 'AccountFactory'],
   ComposableOrders: ['ComposableOrders', 'IntervalOrders', 'BlockTime', 'SafeHandler'],
 };
 const FILES = Object.keys(CONTRACTS);
