@@ -67,8 +67,13 @@ interface DataRoute extends Endpoint {
 export function createDataApi(options: ExplorerOptions): Api {
   const { books, accounts } = options;
   const shown = books.map((entry): ShownBook => {
-    const { book, tokens, hideCompetitions: published = false } = entry;
-    return { book, path: getBookPath(entry), tokens: createTokenReader(book, tokens), reads: { published } };
+    const { book, tokens, logos, hideCompetitions: published = false } = entry;
+    return {
+      book,
+      path: getBookPath(entry),
+      tokens: createTokenReader(book, tokens, toLowerCaseKeys(logos)),
+      reads: { published },
+    };
   });
   const overviews = shown.map(({ book, reads }) => createOverview(book, reads));
 

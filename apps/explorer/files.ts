@@ -19,7 +19,7 @@ const POLICY = [
   "worker-src 'self'",
   "style-src 'self'",
   "connect-src 'self'",
-  "img-src 'self'",
+  "img-src 'self' data:",
   "manifest-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",

@@ -20,6 +20,8 @@ export interface ExplorerBook {
   readonly tokens?: readonly KnownToken[];
   /** Names of accounts that the page shows, such as solvers, by address. Default: none. */
   readonly names?: Readonly<Record<string, string>> | undefined;
+  /** Logos of tokens as `data:` URLs of images, by address. Default: a circle with a colour of the address. */
+  readonly logos?: Readonly<Record<string, string>> | undefined;
   /** Base URL of a block explorer. `false`: no links. Default: the block explorer of the chain, if it is known. */
   readonly blockExplorer?: string | false;
   /** Whether competitions are shown only after their deadline block. Default: false. */

@@ -7,6 +7,8 @@ export interface ShownToken {
   readonly symbol?: string;
   readonly decimals?: number;
   readonly name?: string;
+  /** A `data:` URL. */
+  readonly logo?: string;
   /** Whether the token is in a list, and not only named by its own contract. */
   readonly listed: boolean;
 }
@@ -24,7 +26,11 @@ const MAX_TEXT = 32;
  * Creates a reader. Tokens of the host are used as they are. Other tokens are described by the chain client, since the
  * same address may be another token on a test chain. Common tokens are used where the chain client has no answer.
  */
-export function createTokenReader(book: OrderBook, given: readonly KnownToken[] = []) {
+export function createTokenReader(
+  book: OrderBook,
+  given: readonly KnownToken[] = [],
+  logos: Readonly<Record<string, string>> = {},
+) {
   const own = new Map(given.map((token) => [token.address.toLowerCase(), token]));
   const load = async () => {
     const common = await commonTokens(book.chainId);
@@ -55,7 +61,8 @@ export function createTokenReader(book: OrderBook, given: readonly KnownToken[] 
       await Promise.all(
         [...new Set(addresses)].map(async (address) => {
           const token = await readOne(address);
-          if (token !== undefined) found.push([address, token]);
+          const logo = logos[address];
+          if (token !== undefined) found.push([address, logo === undefined ? token : { ...token, logo }]);
         }),
       );
       return Object.fromEntries(found);

@@ -56,7 +56,8 @@ export function createTokens(book, prefix) {
     const token = known.get(address);
     const title = [token?.name, checksummed(address), token?.listed === false ? 'not in a token list' : undefined];
     const attributes = { class: 'token', title: title.filter(Boolean).join(', ') };
-    const content = [icon(address), symbolOf(address)];
+    const logo = token?.logo && element('img', { class: 'icon', src: token.logo, alt: '' });
+    const content = [logo ?? icon(address), symbolOf(address)];
     if (!link) return element('span', attributes, ...content);
     return element('a', { ...attributes, href: fragment(prefix, `/tokens/${address}`) }, ...content);
   }

@@ -33,6 +33,7 @@ export interface OpenBook {
   readonly upstream?: string;
   /** Names of accounts that the explorer shows, by address. */
   readonly names?: Readonly<Record<string, string>> | undefined;
+  readonly logos?: Readonly<Record<string, string>> | undefined;
   /** Whether its quotes use the prices of test tokens. Default: false. */
   readonly testPrices?: boolean;
   /** Options of its HTTP interface. Default: those of the server. */
@@ -119,6 +120,7 @@ async function openBook(plan: BookPlan, observer: BookObserver, store?: Store): 
     ...(monitor === undefined ? {} : { monitor }),
     testPrices: hasTestPrices({ chain, prices: getPrices(settings) }),
     names: settings.accountNames,
+    logos: settings.tokenLogos,
     apiOptions: { hideCompetitions: settings.hideCompetitions },
     nodes: (settings.rpc ?? []).map((url) => new URL(url).host),
     ...(settings.upstream === undefined ? {} : { upstream: new URL(settings.upstream).host }),

@@ -20,6 +20,7 @@ export interface ServedBook {
   readonly path?: string;
   /** Names of accounts that the explorer shows, such as solvers, by address. Default: none. */
   readonly names?: Readonly<Record<string, string>> | undefined;
+  readonly logos?: Readonly<Record<string, string>> | undefined;
   /** Base URL of a block explorer. `false`: no links. Default: the block explorer of the chain, if it is known. */
   readonly blockExplorer?: string | false;
 }

@@ -27,6 +27,7 @@ import {
   ownerLimits,
   plainTextSetting,
   price,
+  tokenLogos,
 } from './types.ts';
 import { UPSTREAM_SETTINGS } from './upstream-settings.ts';
 
@@ -323,6 +324,12 @@ export const COMMON_SETTINGS = {
     accountNames: {
       type: accountNames(),
       help: 'Names of accounts that the explorer shows, such as solvers: `{ "<address>": "<name>" }`.',
+      flag: null,
+      defaultText: 'none',
+    },
+    tokenLogos: {
+      type: tokenLogos(),
+      help: 'Logos that the explorer shows: `{ "<token>": "data:image/png;base64,…" }`.',
       flag: null,
       defaultText: 'none',
     },

@@ -112,6 +112,13 @@ export const ownerLimits = () => {
 export const accountNames = () =>
   jsonSetting(z.record(addressSetting().schema, plainText(), { error: 'must be names by address' }));
 
+/** Images of tokens, by address. */
+export const tokenLogos = () => {
+  const error = 'must be a data URL of an image in base64';
+  const image = z.string({ error }).regex(/^data:image\/(?:png|jpeg|gif|webp|svg\+xml);base64,[\w+/]+=*$/, { error });
+  return jsonSetting(z.record(addressSetting().schema, image, { error: 'must be images by address' }));
+};
+
 /** A boolean, typed as on or off. */
 export const onOff = () => ({
   schema: z.boolean({ error: 'must be true or false' }),

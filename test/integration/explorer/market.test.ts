@@ -153,6 +153,19 @@ describe.skipIf(CHROMIUM === undefined)(`explorer market data${SKIP_REASON}`, ()
     expect(problems).toEqual([]);
   });
 
+  it('token: has its logo, which is a part of the data', async () => {
+    const weth = '0xfff9976782d46cc05630d1f6ebab18b2324d6b14';
+    const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="4"><circle r="2"/></svg>';
+    const tokenLogos = { [weth]: `data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}` };
+    const book = { chain: 'sepolia', tokenLogos, store: memoryStore() };
+    await using server = await closing(serve({ port: 0, books: [book] }));
+    const { page, problems } = await show(`#/pairs/${weth}/0xbe72e441bf55620febc26715db68d3494213d8cb`, server.url);
+    await page.locator('img.icon').waitFor();
+    const image = "document.querySelector('img.icon')";
+    expect(await page.evaluate(`${image}.decode().then(() => ${image}.naturalWidth)`)).toBe(4);
+    expect(problems).toEqual([]);
+  });
+
   it('account: names the contracts of the protocol', async () => {
     const { page } = await show(`#/accounts/${sandbox.settlementContract}`);
     expect(await textOf(page)).toContain('Settlement contract');

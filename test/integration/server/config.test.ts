@@ -85,6 +85,11 @@ describe('configuration error', () => {
     [oneBook({ maxOpenOrders: 0 }), 'books[0].maxOpenOrders must be an integer from 1 up, or "off", got 0'],
     [oneBook({ ownerLimits: { '0x12': {} } }), 'books[0].ownerLimits.0x12 must be 0x and 40 hex digits'],
     [oneBook({ accountNames: { '0x12': 'A' } }), 'books[0].accountNames.0x12 must be 0x and 40 hex digits'],
+    [
+      oneBook({ tokenLogos: { [ORACLE]: 'https://example.org/a.png' } }),
+      `tokenLogos.${ORACLE} must be a data URL of an`,
+    ],
+    [oneBook({ tokenLogos: { [ORACLE]: 'data:text/html;base64,YQ==' } }), 'must be a data URL of an image in base64'],
     [oneBook({ accountNames: { [ORACLE]: 1 } }), `books[0].accountNames.${ORACLE} must be text, got a number`],
     [
       oneBook({ ownerLimits: { [ORACLE]: { maxOpenOrders: '5' } } }),
@@ -182,6 +187,14 @@ describe('server with several books', () => {
     expect(mainnet).toMatchObject({ ...contracts, [named.toLowerCase()]: 'First solver' });
     expect(sepolia).toMatchObject(contracts);
     expect(Object.values(sepolia)).toEqual(['Settlement contract', 'Vault relayer', 'Native currency orders']);
+  });
+
+  test('serves the logos of tokens with their symbols', async () => {
+    const tokenLogos = { '0xfFf9976782d46CC05630D1f6eBAb18b2324d6B14': 'data:image/png;base64,iVBORw0KGgo=' };
+    const { url } = await serve({ port: 0, books: [{ chain: 'sepolia', tokenLogos, store: memoryStore() }] });
+    const [weth] = Object.keys(tokenLogos).map((token) => token.toLowerCase());
+    const tokens = (await get(`${url}/explorer/data/0/tokens?addresses=${weth}`)).json();
+    expect(tokens).toMatchObject({ [weth ?? '']: { symbol: 'WETH', logo: Object.values(tokenLogos)[0] } });
   });
 
   test('serves each book at its path and lists the deployment', async () => {
