@@ -33,7 +33,8 @@ export function getParties({ owner, receiver }: AuctionOrder): readonly Address[
 /**
  * Checks the funds of an order.
  *
- * @param available - The lesser of balance and allowance in atoms. `undefined` if it is not needed, or could not be read.
+ * @param available - The lesser of balance and allowance in atoms. `undefined` if it is not needed or could not be
+ *   read.
  * @param isChecked - Whether the book can read funds. Otherwise every order counts as funded.
  */
 export function checkFunds(

@@ -108,7 +108,7 @@ export const PLANTED_ACTORS: readonly PlantedFault[] = [
     replace: 'age > 1000 * MAX_DIFFERENCE ?',
   },
   {
-    name: 'a node is asked without end for logs that it has deleted',
+    name: 'logs that a node has deleted are requested without end',
     area: 'nodes',
     store: 'auctions',
     file: 'src/chain/second-read.ts',
