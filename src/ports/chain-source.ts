@@ -65,6 +65,11 @@ export interface LogQuery {
 /** A node serves another chain than that of the book. A retry does not help. */
 export class ChainMismatch extends Error {
   override readonly name = 'ChainMismatch';
+
+  /** Recognises also errors of another copy of this package, which the module of a chain client may have installed. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === 'ChainMismatch';
+  }
 }
 
 /**

@@ -247,6 +247,11 @@ export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly code: StoreErrorCode;
 
+  /** Recognises also errors of another copy of this package, which the module of a store may have installed. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === 'StoreError';
+  }
+
   constructor(code: StoreErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;

@@ -1,6 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { memoryStore } from 'intentbook/memory';
+import { describe, expect, test, vi } from 'vitest';
 import type { ErrorCode } from '../../src/errors.ts';
 import { ERRORS, OrderBookError } from '../../src/errors.ts';
+import * as intentbook from '../../src/index.ts';
+import { manualClock } from '../support/clock.ts';
+import { account, SEPOLIA, signCancellation } from '../support/orders.ts';
 
 /** Minimum content of the error table: status, then the codes with it. */
 const AT_LEAST: Readonly<Record<number, string>> = {
@@ -77,5 +81,60 @@ describe('OrderBookError', () => {
 
   test('keeps an empty description', () => {
     expect(new OrderBookError('InternalServerError', '').toJSON().description).toBe('');
+  });
+});
+
+describe('error of another copy of the package', () => {
+  /** The package that a module has installed which supplies a store or a node. */
+  async function loadCopy(): Promise<typeof intentbook> {
+    vi.resetModules();
+    const copy = await import('../../src/index.ts');
+    expect(copy.StoreError).not.toBe(intentbook.StoreError);
+    return copy;
+  }
+
+  test('is recognised by its class, and no other error', async () => {
+    const copy = await loadCopy();
+    for (const [mine, other] of [
+      [intentbook, copy],
+      [copy, intentbook],
+    ] as const) {
+      expect(new other.StoreError('Unavailable', 'no connection')).toBeInstanceOf(mine.StoreError);
+      expect(new other.ChainMismatch('another chain')).toBeInstanceOf(mine.ChainMismatch);
+      for (const value of [new Error('x'), new other.OrderBookError('NotFound'), { name: 'StoreError' }, null, 'x']) {
+        expect(value instanceof mine.StoreError || value instanceof mine.ChainMismatch).toBe(false);
+      }
+    }
+  });
+
+  test('has the effect of its code in a book', async () => {
+    const copy = await loadCopy();
+    const store = memoryStore();
+    const book = intentbook.createOrderBook({
+      chainId: SEPOLIA,
+      clock: manualClock(),
+      store: {
+        ...store,
+        check: () => Promise.reject(new copy.StoreError('WriterLost', 'the lease was lost')),
+        orders: {
+          ...store.orders,
+          cancel: () => Promise.reject(new copy.StoreError('OutcomeUnknown', 'the commit was not confirmed')),
+        },
+      },
+    });
+    await book.start();
+    expect((await book.ready()).checks['store']).toBe('WriterLost');
+    const orderUids = [`0x${'12'.repeat(32)}${account(1).address.slice(2)}ffffffff`];
+    const signature = await signCancellation(account(1), { orderUids });
+    expect((await book.orders.cancel({ orderUids, ...signature })).status).toBe('unknown');
+    await book.close();
+  });
+
+  test('ends the start of a book if a node serves another chain', async () => {
+    const copy = await loadCopy();
+    const verify = () => Promise.reject(new copy.ChainMismatch('the node serves chain 1'));
+    const chain = { verify } as unknown as intentbook.ChainClient;
+    const book = intentbook.createOrderBook({ chainId: SEPOLIA, store: memoryStore(), clock: manualClock(), chain });
+    await expect(book.start()).rejects.toThrow('the node serves chain 1');
   });
 });
