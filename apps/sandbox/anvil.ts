@@ -104,7 +104,11 @@ export function readStartup(child: Output): Promise<string> {
     };
     for (const stream of streams) stream?.on('data', read);
     child.once('error', reject);
-    child.once('exit', (code) => reject(new Error(`anvil exited with code ${code}: ${output.slice(-500)}`)));
+    child.once('exit', (code) => {
+      const isInUse = output.includes('Address already in use');
+      const reason = isInUse ? 'the JSON-RPC port is in use, choose another (rpcPort, --rpc-port)' : output.slice(-500);
+      reject(new Error(`anvil exited with code ${code}: ${reason}`));
+    });
   });
 }
 

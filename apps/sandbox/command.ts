@@ -125,9 +125,11 @@ export async function runSandboxCommand(args: readonly string[], host: CommandHo
   host.on('SIGINT', stop);
   host.on('SIGTERM', stop);
   sandbox = await createSandbox(flags.options).catch((error: unknown) => fail(FAILED, error));
-  if (flags.env !== undefined) host.stdout.write(formatFrontEndEnv(flags.env, sandbox));
-  else if (flags.json) host.stdout.write(`${JSON.stringify(describeSandbox(sandbox))}\n`);
-  else host.stdout.write(banner(sandbox, performance.now() - started, host));
+  const ready = banner(sandbox, performance.now() - started, host);
+  if (flags.env !== undefined) {
+    host.stdout.write(formatFrontEndEnv(flags.env, sandbox));
+    host.stderr.write(ready); // standard output is often written to a file
+  } else host.stdout.write(flags.json ? `${JSON.stringify(describeSandbox(sandbox))}\n` : ready);
 }
 
 async function closeAll(sandbox: Sandbox): Promise<void> {
@@ -140,10 +142,13 @@ function readFlags(args: readonly string[]) {
   const { tokens, values } = parseArgs({ args: [...args], options: FLAGS, strict: false, tokens: true });
   const problems: string[] = [];
   const given = new Set<string>();
+  let isAfterUnknown = false;
   for (const token of tokens) {
-    if (token.kind === 'positional') problems.push(`argument "${token.value}" is not known`);
+    // An argument after an unknown flag may be its value.
+    if (token.kind === 'positional' && !isAfterUnknown) problems.push(`argument "${token.value}" is not known`);
+    isAfterUnknown = token.kind === 'option' && !Object.hasOwn(FLAGS, token.name);
     if (token.kind !== 'option') continue;
-    if (!Object.hasOwn(FLAGS, token.name)) {
+    if (isAfterUnknown) {
       problems.push(
         formatUnknownName(
           'flag',

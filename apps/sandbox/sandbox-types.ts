@@ -1,4 +1,5 @@
 import type {
+  Channel,
   Hex,
   Limiter,
   NotificationType,
@@ -51,6 +52,8 @@ export interface SandboxOptions {
   readonly limiter?: Limiter;
   /** The solver engine, such as `httpEngine(url)`. Default: the reference engine. */
   readonly solverEngine?: SolverEngine;
+  /** The channels of notifications, such as `webhookChannel(…)`. Default: none, and subscriptions are rejected. */
+  readonly channels?: readonly Channel[];
   /** Seed of the keys. Default: those of Foundry and Hardhat for `accounts`, and the same traders in every sandbox. */
   readonly seed?: number;
   /**

@@ -19,7 +19,7 @@ import { createControlApi } from './control-api.ts';
 import { createFrontEndContent } from './front-end-content.ts';
 import { loadKeyRing } from './keys.ts';
 import type { Sandbox, SandboxOptions, SandboxQuote, SandboxQuoteOptions, TokenAmounts } from './sandbox-types.ts';
-import { createTrader, type TraderContext } from './trader.ts';
+import { createTrader, type TokenAmount, type TraderContext } from './trader.ts';
 import { toAtoms } from './units.ts';
 import { openWorld, type World } from './world.ts';
 
@@ -284,10 +284,16 @@ async function requestQuote(
   terms: SandboxQuote,
   { appData = '{}', validFor = 1800, scheme = 'eip712' }: SandboxQuoteOptions,
 ): Promise<QuoteResponse> {
-  const side = 'sell' in terms ? terms.sell : terms.buy;
-  const fixed = token(side[1]);
+  const { sell, buy } = Object(terms) as { sell?: TokenAmount; buy?: TokenAmount };
+  const side = sell ?? buy;
+  if (!Array.isArray(side)) {
+    const forms = '{ sell: [amount, symbol], for: symbol } or { buy: [amount, symbol], with: symbol }';
+    throw new TypeError(`quote: terms must be ${forms}, such as { sell: ["1", "WETH"], for: "USDC" }`);
+  }
+  const [whole, symbol] = side as TokenAmount;
+  const fixed = token(symbol);
   const other = token('sell' in terms ? terms.for : terms.with);
-  const amount = String(toAtoms(side[0], fixed.decimals));
+  const amount = String(toAtoms(whole, fixed.decimals));
   const result = await book.quotes.request({
     from,
     appData,
@@ -330,6 +336,7 @@ const OPTIONS = [
   'policy',
   'limiter',
   'solverEngine',
+  'channels',
   'seed',
   'state',
 ] as const satisfies readonly (keyof SandboxOptions)[];

@@ -165,6 +165,7 @@ async function openOn(
     usdPrices: { sources: [usdPrices(chain)] },
     pools: [createPools(readPrice)],
     affiliates: { domainName: PRODUCTION_DOMAIN_NAME, terms: AFFILIATE_TERMS, statistics: 'own' },
+    ...(options.channels === undefined ? {} : { channels: options.channels }),
     ...(simulator === undefined ? {} : { simulators: { [chainId]: simulator } }),
     slippage: { dollarTokens: dollarTokens(chainId, tokens) },
   });

@@ -255,7 +255,7 @@ function parseRequest(request: unknown, channels: SubscriptionContext['channels'
   if (parsed instanceof OrderBookError) throw parsed;
   const channel = channels.get(parsed.channel);
   if (channel === undefined) {
-    const names = [...channels.keys()].join(', ') || 'none';
+    const names = [...channels.keys()].join(', ') || 'none. This server sends no messages';
     throw new AccountError(400, `channel: must be one of the configured channels: ${names}`);
   }
   const target = channel.parseTarget(parsed.target);

@@ -1,3 +1,9 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { webhookChannel } from 'intentbook/channels';
+import { createClient } from 'intentbook/client';
 import type { Sandbox } from 'intentbook/sandbox';
 import { createSandbox } from 'intentbook/sandbox';
 import { privateKeyToAccount } from 'viem/accounts';
@@ -34,6 +40,27 @@ interface Pool {
   readonly tvl: number;
   readonly volume: number;
 }
+
+it('simulated sandbox: a trade reaches a webhook', async () => {
+  const received: string[] = [];
+  const receiver = createServer(async (request, response) => {
+    const body = await text(request);
+    received.push(body);
+    response.end(JSON.stringify({ challenge: JSON.parse(body).challenge }));
+  }).listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  const target = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+  const channels = [webhookChannel({ allow: ['127.0.0.0/8'] })];
+  await using sandbox = await createSandbox({ chain: 'simulated', channels });
+  const trader = await sandbox.createTrader({ WETH: '1' });
+  const user = createClient(sandbox.url).account(privateKeyToAccount(trader.privateKey), {
+    domainName: 'CoW Swap Affiliate',
+  });
+  await user.subscribe({ channel: 'webhook', target, types: ['order_filled'] });
+  const uid = await trader.placeOrder({ sell: ['1', 'WETH'], for: ['2000', 'USDC'] });
+  await expect.poll(() => received.join(''), { timeout: 20_000 }).toContain(uid);
+  receiver.close();
+});
 
 it('simulated sandbox: simulation of bundles responds 503', async () => {
   await using sandbox = await createSandbox({ chain: 'simulated' });

@@ -61,6 +61,7 @@ describe('intentbook sandbox', () => {
         '--env must not be given with --simulated',
       ].join('\n  '),
     ],
+    [['--prot', '8080'], 'unknown flag "--prot", did you mean "--port"?'],
   ])('rejects %j', async (args, message) => {
     const { host, written, exits } = createHost();
     await expect(runSandboxCommand(args, host)).rejects.toThrow('the command has ended');
@@ -82,7 +83,10 @@ describe('intentbook sandbox', () => {
   it('prints the variables of a front end', async () => {
     const { host, signals, written, exits } = createHost();
     const args = ['--port', '0', '--rpc-port', '0', '--env', 'cowswap'];
-    await runSandboxCommand(args, { ...host, exit: (code) => exits.push(code) as never });
+    const shown: string[] = [];
+    const stderr = { write: (text: string) => shown.push(text) };
+    await runSandboxCommand(args, { ...host, stderr, exit: (code) => exits.push(code) as never });
+    expect(shown.join('')).toMatch(/0x[0-9a-f]{64}[^]*Ctrl-C/);
     const lines = written.join('').trim().split('\n');
     const variables = new Map(lines.map((line) => [line.split('=')[0], line.slice(line.indexOf('=') + 1)] as const));
     const { 11155111: url } = JSON.parse(variables.get('REACT_APP_ORDER_BOOK_URLS') ?? '');

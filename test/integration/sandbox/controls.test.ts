@@ -1,4 +1,4 @@
-import type { SandboxOptions } from 'intentbook/sandbox';
+import type { SandboxOptions, SandboxQuote } from 'intentbook/sandbox';
 import { createSandbox } from 'intentbook/sandbox';
 import { describe, expect, it } from 'vitest';
 
@@ -311,6 +311,8 @@ describe('time and prices', () => {
     const trader = await sandbox.createTrader({ GOLD: '5.25' });
     const uid = await trader.placeOrder({ sell: ['5.25', 'GOLD'], for: ['15', 'WETH'] });
     await sandbox.waitFor(uid, 'fulfilled');
+    const terms = { sell: '1', for: 'GOLD' } as unknown as SandboxQuote;
+    await expect(sandbox.quote(trader, terms)).rejects.toThrow('such as { sell: ["1", "WETH"], for: "USDC" }');
     expect(() => sandbox.token('SILVER')).toThrow('token must be one of ETH, WETH, GOLD, got "SILVER"');
     await expect(createSandbox({ tokens: ['SILVER'] })).rejects.toThrow('tokens must be known symbols');
   });

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
+import { createSandbox } from 'intentbook/sandbox';
 import { describe, expect, it } from 'vitest';
 import { readStartup } from '../../../apps/sandbox/anvil.ts';
 
@@ -17,6 +18,12 @@ describe('start of a node', () => {
     expect(await output).toContain('Listening on 127.0.0.1:8545');
     const listeners = [child.stdout, child.stderr].map((stream) => stream.listenerCount('data'));
     expect(listeners).toEqual([0, 0]);
+  });
+
+  it('names the option of a port that is in use', async () => {
+    await using first = await createSandbox();
+    const rpcPort = Number(new URL(first.rpcUrl ?? '').port);
+    await expect(createSandbox({ rpcPort })).rejects.toThrow('the JSON-RPC port is in use, choose another (rpcPort');
   });
 
   it('rejects with the end of the output if the node exits', async () => {

@@ -171,7 +171,7 @@ describe('new subscription', () => {
 
   test('names no channel if none is configured', async () => {
     const { create } = await fixture({ channels: {} });
-    const message = 'channel: must be one of the configured channels: none';
+    const message = 'channel: must be one of the configured channels: none. This server sends no messages';
     expect(await getFailure(create(ALICE, request()))).toEqual(error(400, message));
   });
 
