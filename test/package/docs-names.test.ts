@@ -85,6 +85,7 @@ describe('options page', () => {
     ['postgresStore', ['PostgresUrlOptions', 'PostgresPoolOptions']],
     ['createVerifier', ['VerifierOptions']],
     ['recoveryPool', ['RecoveryPoolOptions']],
+    ['createSandbox', ['SandboxOptions']],
   ])('lists every option of %s and no other', (heading, types) => {
     const table = tables.find((each) => each.heading === heading);
     expect(table === undefined ? [] : namesIn(table)).toEqual(membersOf(...types));
