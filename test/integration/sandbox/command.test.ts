@@ -86,7 +86,7 @@ describe('intentbook sandbox', () => {
     const shown: string[] = [];
     const stderr = { write: (text: string) => shown.push(text) };
     await runSandboxCommand(args, { ...host, stderr, exit: (code) => exits.push(code) as never });
-    expect(shown.join('')).toMatch(/0x[0-9a-f]{64}[^]*Ctrl-C/);
+    expect(shown.join('')).toMatch(/0x[0-9a-f]{64}.*Ctrl-C/s);
     const lines = written.join('').trim().split('\n');
     const variables = new Map(lines.map((line) => [line.split('=')[0], line.slice(line.indexOf('=') + 1)] as const));
     const { 11155111: url } = JSON.parse(variables.get('REACT_APP_ORDER_BOOK_URLS') ?? '');
