@@ -54,11 +54,13 @@ export function watchReadiness(
       if (unready.delete(name)) onRecovery(`${name} is ready again`);
       return;
     }
-    if (unready.has(name)) return;
-    unready.add(name);
     const failure = describe(name, checks);
+    // A store may be lost after another check has failed.
+    const isFirstLost = failure instanceof StoreError && !isLost;
+    if (unready.has(name) && !isFirstLost) return;
+    unready.add(name);
     report(failure);
-    if (!(failure instanceof StoreError) || isLost) return;
+    if (!isFirstLost) return;
     isLost = true;
     onLost(failure);
   }

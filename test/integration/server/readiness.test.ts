@@ -131,6 +131,17 @@ describe('readiness watch', () => {
     watch.stop();
   });
 
+  test('reports a lost store after another check has failed', async () => {
+    const { state, reported, lost, watch, advance } = fixture();
+    state.checks = { store: 'unavailable' };
+    await advance();
+    state.checks = { store: 'WriterLost' };
+    for (let i = 0; i < 3; i++) await advance();
+    expect(lost).toMatchObject([{ code: 'WriterLost' }]);
+    expect(reported).toMatchObject([{ message: '/ is not ready (store: unavailable)' }, lost[0]]);
+    watch.stop();
+  });
+
   test('reports a lost store at once when it is woken by a failed write', async () => {
     const { state, lost, watch } = fixture();
     state.checks = { store: 'WriterLost' };
