@@ -48,6 +48,30 @@ describe('second read of a node that has deleted the logs of old blocks', () => 
     expect(newest).toBeGreaterThan(chain.head.number - 4 - 8);
   });
 
+  test('reads later blocks also if the node deletes further ones meanwhile', async () => {
+    chain.mine(...empty(100));
+    const returned = new Set<number>();
+    const first = () => chain.head.number - 24;
+    const source = pruned('b', first);
+    const two: ChainSource = {
+      ...source,
+      async logs(query, call) {
+        const logs = await source.logs(query, call);
+        if ('from' in query.of) for (let block = query.of.from; block <= query.of.to; block++) returned.add(block);
+        return logs;
+      },
+    };
+    const stored = storedBlocks(chain, 200, 101);
+    const { run, next } = indexerFixture([chain.node('a'), two], { stored, options });
+    await run();
+    for (let i = 0; i < 200; i++) {
+      chain.mine([]);
+      await next();
+    }
+    const missing = Array.from({ length: 40 }, (_, i) => 340 + i).filter((block) => !returned.has(block));
+    expect(missing).toEqual([]);
+  });
+
   test('leaves the ranges of other nodes as they are', async () => {
     chain.mine(...empty(100));
     const one = recorded(chain.node('a'));
