@@ -215,7 +215,7 @@ describe('book in a test runner that loads its modules again', () => {
     await third.start();
     expect((await third.ready()).ready).toBe(true);
     await third.close();
-  });`;
+  }, 120_000);`;
 
   function run(folder: string, file: string, code: string, args: readonly string[], options = ''): void {
     const cwd = join(host.folder, folder);
