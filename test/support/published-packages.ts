@@ -38,7 +38,9 @@ export async function installPackages<T>(versions: Versions): Promise<(SdkPackag
   } catch {
     return undefined;
   }
-  const names = [...Object.keys(versions), ...['common', 'order-book', 'trading'].map((n) => `@cowprotocol/sdk-${n}`)];
+  const names = Object.keys(versions).concat(
+    ['common', 'order-book', 'trading'].map((name) => `@cowprotocol/sdk-${name}`),
+  );
   writeFileSync(join(folder, 'packages.mjs'), names.map((name) => `export * from '${name}';`).join('\n'));
   return import(/* @vite-ignore */ pathToFileURL(join(folder, 'packages.mjs')).href);
 }

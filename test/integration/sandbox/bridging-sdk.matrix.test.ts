@@ -30,7 +30,7 @@ beforeAll(async () => {
 }, 400_000);
 afterAll(() => sandbox?.close());
 
-/** Creates a bridge that takes the bought tokens at an account of its own, as those of NEAR Intents do. */
+/** Creates a bridge that takes the bought tokens at its account, as those of NEAR Intents do. */
 function createBridge(buyToken: object) {
   const amounts = (request: { readonly amount: bigint }) => ({
     sellAmount: request.amount,
