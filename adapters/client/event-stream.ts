@@ -58,7 +58,7 @@ function parseBlock(block: string): ServerEvent {
  *
  * @param lastId - The event after which the stream begins. Default: now.
  * @param onState - Called when the connection is established or lost.
- * @throws RequestError for a response with a status from 400 to 499, except 408 and 429; TooLargeError.
+ * @throws RequestError for a redirection, and for a status from 400 to 499, except 408 and 429; TooLargeError.
  */
 export async function* readEvents(
   sender: Sender,
@@ -113,7 +113,7 @@ export async function* readEvents(
 /** Returns whether a request that failed with this error always fails. */
 export function isFinal(error: unknown): boolean {
   if (error instanceof TooLargeError) return true;
-  return error instanceof RequestError && error.status >= 400 && !error.retryable;
+  return error instanceof RequestError && !error.retryable && (error.status >= 300 || error.status === 0);
 }
 
 /** Returns the delay before the next request, in milliseconds: at least that of the server. */

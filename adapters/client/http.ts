@@ -79,7 +79,11 @@ async function readJson({ body }: Response, maxBytes: number): Promise<unknown> 
 export async function readRequestError(response: Response, maxBytes: number): Promise<RequestError> {
   const body: unknown = await readJson(response, maxBytes).catch(() => undefined);
   const retryAfter = parseRetryAfter(response.headers.get('retry-after')?.trim() ?? '');
-  return new RequestError(response.status, body as object, retryAfter); // the format of error responses
+  const { status, headers } = response;
+  // A browser hides the status and the target of a redirection.
+  const isRedirect = status === 0 || (status >= 300 && status < 400);
+  const description = `the server redirects to ${headers.get('location') ?? 'another URL'}, which the client must use`;
+  return new RequestError(status, isRedirect ? { description } : (body as object), retryAfter); // the format of errors
 }
 
 /** Parses seconds or a date (RFC 9110, 10.2.3). Returns milliseconds. */
@@ -135,7 +139,9 @@ export function createSender(url: string, options: ClientOptions, prefix = '/api
   async function open(path: string, init: RequestInit = {}): Promise<Response> {
     const target = base + prefix + path;
     try {
-      return await send(target, { ...init, headers: { ...authorization, ...headers, ...init.headers } });
+      const all = { ...authorization, ...headers, ...init.headers };
+      // `fetch` would send the headers to another host, and a POST as a GET.
+      return await send(target, { ...init, redirect: 'manual', headers: all });
     } catch (cause) {
       if (init.signal?.aborted === true) throw cause;
       // The error of `fetch` does not name the URL.

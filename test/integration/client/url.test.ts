@@ -1,5 +1,17 @@
-import { createClient } from 'intentbook/client';
-import { describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createClient, type OrderBookClient } from 'intentbook/client';
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+const owner = `0x${'12'.repeat(20)}`;
+
+async function listen(handle: RequestListener): Promise<string> {
+  const server = createServer(handle).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 describe('URL of a client', () => {
   it.each([
@@ -83,5 +95,42 @@ describe('client without a server', () => {
       cause: expect.any(TypeError),
     });
     expect(String(error)).not.toContain('secret');
+  });
+});
+
+describe('client of a server that redirects', () => {
+  const methods = {
+    submit: (client: OrderBookClient) => client.submit({} as Parameters<OrderBookClient['submit']>[0]),
+    cancel: (client: OrderBookClient) => client.cancel({ orderUids: [], signature: '0x', signingScheme: 'eip712' }),
+    get: (client: OrderBookClient) => client.get('0x12'),
+    list: (client: OrderBookClient) => client.list(),
+    mirror: (client: OrderBookClient) => client.mirror({ owner: '0x12' }, { signal: AbortSignal.timeout(5000) }),
+    notifications: async (client: OrderBookClient) => {
+      for await (const _ of client.account(owner).notifications.stream()) break;
+    },
+  };
+
+  it.each(Object.keys(methods).flatMap((name) => [301, 302, 303, 307, 308].map((status) => [name, status] as const)))(
+    '%s with %d does not follow, and sends no header to another host',
+    async (name, status) => {
+      const requests: (string | undefined)[] = [];
+      const other = await listen((request, response) => {
+        requests.push(request.url);
+        response.setHeader('content-type', 'application/json').end('[]');
+      });
+      const server = await listen((request, response) => {
+        response.writeHead(status, { location: `${other}${request.url}` }).end();
+      });
+      const client = createClient(server, { headers: { 'x-api-key': 'secret' } });
+      const error = await methods[name as keyof typeof methods](client).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ name: 'RequestError', status, retryable: false });
+      expect(String(error)).toContain(`the server redirects to ${other}/`);
+      expect(requests).toEqual([]);
+    },
+  );
+
+  it('fails in a browser too, which hides the target', async () => {
+    const client = createClient('http://localhost', { fetch: async () => Response.error() });
+    await expect(client.mirror({ owner: '0x12' })).rejects.toMatchObject({ status: 0 });
   });
 });
