@@ -91,6 +91,12 @@ export interface PostOptions {
 const MAX_BODY = 4096;
 
 /**
+ * Options of a connection: milliseconds after which the next address of a name is tried. The default of Node.js, 250,
+ * is too short for a receiver on another continent, and for a connection whose first packet is lost.
+ */
+const CONNECTION = { autoSelectFamilyAttemptTimeout: 1_500 };
+
+/**
  * Sends a POST request to an untrusted URL. Each address is checked after its name was resolved, when the connection is
  * made, so that a name cannot resolve to another address later. A connection is used once; redirects are not followed.
  */
@@ -110,6 +116,7 @@ export function post({ url, headers, body, signal, guard, enter, ...options }: P
       agent: false,
       headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
       lookup: createGuardedLookup(guard, resolve, enter),
+      ...CONNECTION,
       signal,
     });
     request.on('error', reject);

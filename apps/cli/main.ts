@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import * as net from 'node:net';
 import { createInterface } from 'node:readline/promises';
 import { checkSettings } from '../server/commands/check.ts';
 import { createNamedKey, formatKey } from '../server/commands/create-key.ts';
@@ -35,7 +36,15 @@ const END_TIMEOUT = 15_000;
 // Npm requires a version.
 const { version } = createRequire(import.meta.url)('intentbook/package.json') as { version: string };
 
+/**
+ * Milliseconds after which the next address of a service is tried. The default of Node.js, 250, makes a distant service
+ * with an unreachable IPv6 address unreachable.
+ */
+const ADDRESS_TIMEOUT = 1_500;
+
 async function run(): Promise<void> {
+  const current = net.getDefaultAutoSelectFamilyAttemptTimeout?.() ?? ADDRESS_TIMEOUT; // other runtimes lack it
+  net.setDefaultAutoSelectFamilyAttemptTimeout?.(Math.max(current, ADDRESS_TIMEOUT));
   const [, , first, ...rest] = process.argv;
   // The sandbox has separate flags, and needs packages that a server does not need.
   if (first === 'sandbox') return (await import('intentbook/sandbox')).runSandboxCommand(rest);

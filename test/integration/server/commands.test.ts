@@ -117,6 +117,13 @@ describe('export beside a running server', () => {
   });
 });
 
+test('a service with several addresses has more than a second for each', () => {
+  const print = "import net from 'node:net'; console.log(net.getDefaultAutoSelectFamilyAttemptTimeout())";
+  const program = `import('./dist/cli.js').then(() => import(${JSON.stringify(`data:text/javascript,${print}`)}))`;
+  const { stdout } = spawnSync(process.execPath, ['-e', program], { encoding: 'utf8' });
+  expect(stdout).toMatch(/^1500$/m);
+});
+
 describe('backup of a configuration', () => {
   test('copies the files of all books and of the accounts beside their server', async () => {
     const folder = await scratch();
