@@ -107,6 +107,7 @@ const MEANINGS: readonly (readonly [code: string, meaning: string])[] = [
   ['SQLITE_CONSTRAINT', 'a value does not fit the schema'],
   ['SQLITE_CORRUPT', 'the file is damaged'],
   ['SQLITE_FULL', 'the disk is full'],
+  ['SQLITE_IOERR_GETTEMPPATH', 'no folder for temporary files can be written; set SQLITE_TMPDIR'],
   ['SQLITE_IOERR', 'the disk failed'],
   ['SQLITE_NOTADB', 'the file is not an SQLite database'],
   ['SQLITE_PERM', 'access is denied'],

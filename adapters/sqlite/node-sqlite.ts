@@ -133,7 +133,7 @@ function toBuffer(value: unknown): unknown {
   return value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : value;
 }
 
-/** Names of SQLite's primary result codes, which better-sqlite3 uses as error codes. */
+/** Names of SQLite's result codes, which better-sqlite3 uses as error codes: the primary ones, and an extended one. */
 const CODES: Readonly<Record<number, string>> = {
   3: 'SQLITE_PERM',
   5: 'SQLITE_BUSY',
@@ -145,6 +145,7 @@ const CODES: Readonly<Record<number, string>> = {
   14: 'SQLITE_CANTOPEN',
   19: 'SQLITE_CONSTRAINT',
   26: 'SQLITE_NOTADB',
+  6410: 'SQLITE_IOERR_GETTEMPPATH',
 };
 
 /** Runs a call, and gives an error of SQLite the code that better-sqlite3 gives it. */
@@ -153,7 +154,7 @@ function translate<T>(call: () => T): T {
     return call();
   } catch (cause) {
     if (cause instanceof Error && 'errcode' in cause && typeof cause.errcode === 'number') {
-      throw Object.assign(cause, { code: CODES[cause.errcode & 0xff] ?? `SQLITE_ERROR` });
+      throw Object.assign(cause, { code: CODES[cause.errcode] ?? CODES[cause.errcode & 0xff] ?? `SQLITE_ERROR` });
     }
     throw cause;
   }

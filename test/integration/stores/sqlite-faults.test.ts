@@ -130,6 +130,24 @@ test('SQLite store reports the outcome of a commit whose sync fails as unknown',
   expect(await store.orders.insert([{ order: order(2) }])).toEqual([{ status: 'inserted' }]);
 });
 
+// SQLite fails so in a container whose root is read-only, for an index of a large table.
+test('SQLite store without a folder for temporary files names the variable that sets one', async () => {
+  const { exec } = database;
+  Object.defineProperty(database, 'exec', {
+    configurable: true,
+    value(sql: string) {
+      if (sql.startsWith('BEGIN'))
+        throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_GETTEMPPATH' });
+      return exec.call(database, sql);
+    },
+  });
+  const error = await failure(store.orders.cancel({ uids: [order(1).uid], now: NOW, cancelledAt: NOW * 1000 }));
+  Object.defineProperty(database, 'exec', { configurable: true, value: exec });
+  expect(error.message).toBe(
+    'the SQLite store cannot cancel orders: no folder for temporary files can be written; set SQLITE_TMPDIR (SQLITE_IOERR_GETTEMPPATH)',
+  );
+});
+
 test.each(['DELETE', 'TRUNCATE', 'PERSIST'])('SQLite store returns to WAL after the journal mode %s', async (mode) => {
   using other = temporaryFile();
   const open = async () => {
