@@ -174,9 +174,11 @@ export function openBook({ path, chainId, chain, environment, blockExplorer }, i
  * missed, so also after each connection: the stream starts later than the caller's first read. If the book has no
  * stream, calls `missed` every five seconds while the page is visible. Without `order`, calls `missed` for each
  * order. `missed` reads the state again; a read that fails is repeated after five seconds.
+ *
+ * A hidden page has no stream: over HTTP/1.1, a browser opens six connections to a server for all of its tabs.
  */
 function streamOrders(url, { order, missed, state }, signal) {
-  const source = new EventSource(url);
+  let source;
   let connection = 'connecting';
   let reads = 0;
   let timer;
@@ -196,23 +198,30 @@ function streamOrders(url, { order, missed, state }, signal) {
     state(isRead ? connection : 'out of date');
     if (!isRead) retry = setTimeout(read, INTERVAL);
   };
-  const stop = () => {
-    source.close();
+  const open = () => {
+    source?.close();
+    if (document.visibilityState !== 'visible') return;
+    source = new EventSource(url);
+    source.addEventListener('order', order ? ({ data: text }) => order(JSON.parse(text)) : read);
+    source.addEventListener('withdrawn', read);
+    source.addEventListener('gap', read);
+    source.addEventListener('open', () => {
+      connected('live');
+      void read();
+    });
+    source.addEventListener('error', () => {
+      // The browser reconnects after a broken connection, but not after an error response.
+      connected(source.readyState === EventSource.CLOSED ? 'every 5 s' : 'reconnecting');
+      if (source.readyState !== EventSource.CLOSED || timer !== undefined) return;
+      document.removeEventListener('visibilitychange', open);
+      timer = setInterval(() => document.visibilityState === 'visible' && read(), INTERVAL);
+    });
+  };
+  open();
+  document.addEventListener('visibilitychange', open, { signal });
+  signal.addEventListener('abort', () => {
+    source?.close();
     clearInterval(timer);
     clearTimeout(retry);
-  };
-  source.addEventListener('order', order ? ({ data: text }) => order(JSON.parse(text)) : read);
-  source.addEventListener('withdrawn', read);
-  source.addEventListener('gap', read);
-  source.addEventListener('open', () => {
-    connected('live');
-    void read();
   });
-  source.addEventListener('error', () => {
-    // The browser reconnects after a broken connection, but not after an error response.
-    connected(source.readyState === EventSource.CLOSED ? 'every 5 s' : 'reconnecting');
-    if (source.readyState !== EventSource.CLOSED || timer !== undefined) return;
-    timer = setInterval(() => document.visibilityState === 'visible' && read(), INTERVAL);
-  });
-  signal.addEventListener('abort', stop);
 }

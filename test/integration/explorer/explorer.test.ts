@@ -102,6 +102,28 @@ describe.skipIf(CHROMIUM === undefined)(`explorer${SKIP_REASON}`, () => {
     expect(troubles).toEqual([]);
   });
 
+  // Over HTTP/1.1, a browser opens six connections to a server for all of its tabs.
+  test('opens more tabs than a browser has connections, and updates a tab that is visible again', async () => {
+    const context = await browser.newContext();
+    const show = (page: Page, state: 'hidden' | 'visible') =>
+      page.evaluate(`Object.defineProperty(document, 'visibilityState', { configurable: true, value: '${state}' });
+        document.dispatchEvent(new Event('visibilitychange'))`);
+    const tabs: Page[] = [];
+    for (let i = 0; i < 8; i++) {
+      const tab = await context.newPage();
+      await tab.goto(`${server.url}/#/`, { timeout: 10_000 });
+      await tab.getByText('live', { exact: true }).waitFor();
+      await show(tab, 'hidden');
+      tabs.push(tab);
+    }
+    const uid = await place();
+    const [tab] = tabs as [Page];
+    expect(await rowOf(tab, uid).count()).toBe(0);
+    await show(tab, 'visible');
+    await rowOf(tab, uid).waitFor();
+    await context.close();
+  });
+
   test('finds an order by its UID with the keyboard and shows its details', async () => {
     const appData = JSON.stringify({ appCode: SCRIPT, metadata: { quote: { slippageBips: 50 } } });
     const uid = await place({ appData, sellToken: WETH, buyToken: COW, sellAmount: '1500000000000000000' });
