@@ -84,6 +84,12 @@ const CASES: readonly (readonly [string, Respond, string, string])[] = [
     'unknown',
     'failed',
   ],
+  [
+    'a body of gzip that expands to 64 MB',
+    write(whole(gzipSync(Buffer.alloc(64_000_000, ' ')), 'content-encoding: gzip\r\n')),
+    'unknown',
+    'failed',
+  ],
   ['a body that arrives slowly', slowly, 'unknown', 'failed'],
   ['headers that do not end', write('HTTP/1.1 200 OK\r\nx-a: b\r\n'), 'unknown', 'failed'],
   ['headers of 100 kB', write(whole('[]', `x-a: ${'b'.repeat(100_000)}\r\n`)), 'unknown', 'failed'],
