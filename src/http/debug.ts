@@ -39,7 +39,7 @@ function toResponse(result: SimulateResult, chainId: number): object {
   if (result.status === 'rejected') throw result.error;
   const { block, error, settlement } = result;
   const { from, to, input, gas, stateOverrides } = settlement;
-  const tenderlyRequest = {
+  const request = {
     network_id: String(chainId),
     // The first transaction of the next block has the state of the simulated block.
     block_number: block + 1,
@@ -55,7 +55,7 @@ function toResponse(result: SimulateResult, chainId: number): object {
       Object.entries(stateOverrides).map(([key, value]) => [key, toStateObject(value)]),
     ),
   };
-  return { tenderlyRequest, error: formatError(error) };
+  return { tenderly_request: request, error: formatError(error) };
 }
 
 /** Converts an override of JSON-RPC, whose changed slots are `stateDiff`. */

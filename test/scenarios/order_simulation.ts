@@ -28,9 +28,9 @@ export const scenario: Scenario = {
     const errorOf = async (query = '') => {
       const { status, body } = await book.operator('GET', `${path}${query}`);
       assert.equal(status, 200, JSON.stringify(body));
-      assert.equal(body.tenderlyRequest.simulation_type, 'full');
-      assert.equal(body.tenderlyRequest.to, SEPOLIA_DOMAIN.settlementContract);
-      assert.equal(body.tenderlyRequest.value, undefined);
+      assert.equal(body.tenderly_request.simulation_type, 'full');
+      assert.equal(body.tenderly_request.to, SEPOLIA_DOMAIN.settlementContract);
+      assert.equal(body.tenderly_request.value, undefined);
       return body.error;
     };
     assert.equal((await book.send('GET', `/restricted/api/v1${path}`)).status, 403);

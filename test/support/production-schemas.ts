@@ -298,7 +298,7 @@ export const competitionStatus = z.union([
 
 /** The simulation of an order. The request has the names of Tenderly. */
 const simulation = z.strictObject({
-  tenderlyRequest: z.strictObject({
+  tenderly_request: z.strictObject({
     network_id: integer,
     block_number: count,
     transaction_index: count,

@@ -93,7 +93,7 @@ export const OPERATOR_SCHEMAS = {
     ...omit(creationSchema, { from: true }).shape,
   }),
   OrderSimulation: z.object({
-    tenderlyRequest: z
+    tenderly_request: z
       .object({
         network_id: z.string(),
         block_number: z.int(),

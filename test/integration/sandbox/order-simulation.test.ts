@@ -42,7 +42,7 @@ describe('simulation of an order', () => {
       200,
       {
         error: null,
-        tenderlyRequest: {
+        tenderly_request: {
           network_id: String(sandbox.chainId),
           block_number: expect.any(Number),
           transaction_index: 0,
@@ -68,7 +68,7 @@ describe('simulation of an order', () => {
     const trader = await sandbox.createTrader({ WETH: '1' });
     const uid = await trader.placeOrder(TERMS);
     await trader.approve('WETH', '1');
-    const before = (await send(`/simulation/${uid}`)).body['tenderlyRequest'] as { block_number: number };
+    const before = (await send(`/simulation/${uid}`)).body['tenderly_request'] as { block_number: number };
     const block = before.block_number - 1;
     // The sandbox writes allowances into the state of the newest block, so each one needs a block.
     await sandbox.mine(1);
@@ -76,7 +76,7 @@ describe('simulation of an order', () => {
     await sandbox.mine(1);
     expect((await send(`/simulation/${uid}`)).body).toMatchObject({ error: expect.stringContaining('reverted') });
     const past = await send(`/simulation/${uid}?block_number=${block}`);
-    expect(past.body).toMatchObject({ error: null, tenderlyRequest: { block_number: block + 1 } });
+    expect(past.body).toMatchObject({ error: null, tenderly_request: { block_number: block + 1 } });
   });
 
   it('fills the rest of an order that is filled in part', async () => {
