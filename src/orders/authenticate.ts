@@ -1,6 +1,7 @@
 import { checkNamedOwner } from '../admission/checks.ts';
 import type { KnownDocument } from '../admission/documents.ts';
 import type { ParsedCreation, VerifiedOrder } from '../admission/verified-order.ts';
+import { lazy } from '../concurrency/lazy.ts';
 import { OrderBookError } from '../errors.ts';
 import type { SigningDomain } from '../protocol/eip712.ts';
 import { type Address, bytesToHex, type Hex, ZERO_ADDRESS } from '../protocol/hex.ts';
@@ -9,6 +10,11 @@ import { type EcdsaSignature, isEcdsa, parseSignature, type Signature } from '..
 import { getInteractions } from '../protocol/trampoline.ts';
 import { packUid } from '../protocol/uid.ts';
 import type { AdmissionContext } from './admission.ts';
+
+/** The search for the domain of a signature. Only wrong signatures need it. */
+const otherSigner = lazy(() => import('./other-signer.ts'));
+
+type SignatureContext = Pick<AdmissionContext, 'verifier' | 'domain' | 'hooksTrampoline'>;
 
 /** An order whose signature has not been checked yet. */
 export interface UnverifiedOrder {
@@ -54,7 +60,7 @@ export function parseUnverifiedOrder(
 /** Checks the signatures of many orders against their owners. Contract signatures are checked later, on chain. */
 export async function authenticate(
   orders: readonly (UnverifiedOrder | OrderBookError)[],
-  context: Pick<AdmissionContext, 'verifier' | 'domain' | 'hooksTrampoline'>,
+  context: SignatureContext,
 ): Promise<(VerifiedOrder | OrderBookError)[]> {
   const signed = orders.filter(
     (order): order is EcdsaUnverifiedOrder => !(order instanceof OrderBookError) && isSigned(order),
@@ -63,10 +69,12 @@ export async function authenticate(
     signed.map(({ digest, signature }) => ({ digest, scheme: signature.scheme, signature })),
   );
   const signers = recovered.values();
-  return orders.map((order) => {
-    if (order instanceof OrderBookError) return order;
-    return checkSigner(order, isSigned(order) ? signers.next().value : undefined, context);
-  });
+  return Promise.all(
+    orders.map((order) => {
+      if (order instanceof OrderBookError) return order;
+      return checkSigner(order, isSigned(order) ? signers.next().value : undefined, context, orders.length);
+    }),
+  );
 }
 
 type EcdsaUnverifiedOrder = UnverifiedOrder & {
@@ -80,17 +88,19 @@ function isSigned(order: UnverifiedOrder): order is EcdsaUnverifiedOrder {
 function checkSigner(
   order: UnverifiedOrder,
   recovered: Address | undefined,
-  { domain, hooksTrampoline }: Pick<AdmissionContext, 'domain' | 'hooksTrampoline'>,
-): VerifiedOrder | OrderBookError {
+  context: SignatureContext,
+  count: number,
+): VerifiedOrder | OrderBookError | Promise<OrderBookError> {
+  const { domain, hooksTrampoline } = context;
   const { creation, document, data, digest, signature, expected } = order;
   const { scheme } = signature;
   const owner = isEcdsa(scheme) ? recovered : expected;
   const details = { scheme, digest: bytesToHex(digest), domain };
   if (owner === undefined)
     return new OrderBookError('InvalidSignature', 'no key can be recovered from the signature', details);
-  if (expected !== undefined && expected !== owner) {
-    const description = `the signature is by ${owner}, not by ${expected}`;
-    return new OrderBookError('InvalidSignature', description, { recovered: owner, expected, ...details }, 'signer');
+  if (isSigned(order) && expected !== undefined && expected !== owner) {
+    const data = { recovered: owner, expected, ...details };
+    return otherSigner.use(({ createSignerError }) => createSignerError(order, data, context, count));
   }
   return {
     creation,

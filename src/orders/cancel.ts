@@ -2,12 +2,14 @@ import { cancellation, cancellations } from '../admission/cancellation-schema.ts
 import { OrderBookError } from '../errors.ts';
 import { StoreError } from '../ports/store.ts';
 import { cancellationDigest, cancellationsDigest } from '../protocol/cancellation.ts';
+import { type Domain, domainSeparator } from '../protocol/eip712.ts';
 import { bytesToHex, type Hex } from '../protocol/hex.ts';
 import { parseShape } from '../protocol/shape.ts';
 import { type EcdsaScheme, parseEcdsaSignature } from '../protocol/signature.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import type { AdmissionContext } from './admission.ts';
 import { CANCEL_ERRORS, createTooManyUidsError, MAX_UIDS } from './cancel-errors.ts';
+import { findSignedDomain } from './other-signer.ts';
 
 /** A list of orders to cancel, with one signature: `OrderCancellations(bytes[] orderUids)`. */
 export interface OrderCancellations {
@@ -37,7 +39,7 @@ type CancelParts = Pick<AdmissionContext, 'store' | 'clock' | 'verifier' | 'doma
  * state. So a stranger does not learn the state of an order. See docs/internals/decisions.md#d2-21.
  */
 export async function cancel(input: unknown, context: CancelParts): Promise<CancelResult> {
-  const uids = parseAuthorised(input, context);
+  const uids = await parseAuthorised(input, context);
   if (uids instanceof OrderBookError) return { status: 'rejected', error: uids };
   if (context.relay !== undefined) return context.relay.cancel(input, uids);
   const cancelledAt = context.clock.now();
@@ -54,7 +56,8 @@ export async function cancel(input: unknown, context: CancelParts): Promise<Canc
 }
 
 /** Returns the UIDs of a cancellation if its signature is by the owner of each order. */
-function parseAuthorised(input: unknown, { verifier, domain }: CancelParts): readonly Hex[] | OrderBookError {
+async function parseAuthorised(input: unknown, context: CancelParts): Promise<readonly Hex[] | OrderBookError> {
+  const { verifier, domain } = context;
   const single = typeof input === 'object' && input !== null && 'orderUid' in input;
   const request = single ? parseSingle(input) : parseBatch(input);
   if (request instanceof OrderBookError) return request;
@@ -78,7 +81,12 @@ function parseAuthorised(input: unknown, { verifier, domain }: CancelParts): rea
     return new OrderBookError('InvalidSignature', 'no key can be recovered from the signature', details);
   const foreign = uids.find((each) => unpackUid(each).owner !== recovered) ?? '0x';
   const expected = unpackUid(foreign).owner;
-  const description = `the signature is by ${recovered}, the order ${foreign} belongs to ${expected}`;
+  const digest = (other: Domain) =>
+    single ? cancellationDigest(domainSeparator(other), foreign) : cancellationsDigest(domainSeparator(other), uids);
+  // The digest of a long list costs more than a recovery.
+  const found =
+    uids.length === 1 ? await findSignedDomain(expected, { ...signature, scheme }, digest, context) : undefined;
+  const description = found ?? `the signature is by ${recovered}, the order ${foreign} belongs to ${expected}`;
   return new OrderBookError('WrongOwner', description, { recovered, expected, uid: foreign, ...details });
 }
 

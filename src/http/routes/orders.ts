@@ -1,5 +1,5 @@
 import type { OrderCreation } from '../../admission/creation.ts';
-import { countRows } from '../../concurrency/abort.ts';
+import { countRows, type ReadOptions } from '../../concurrency/abort.ts';
 import { lazy } from '../../concurrency/lazy.ts';
 import { OrderBookError } from '../../errors.ts';
 import type { EncodedPage, OrderCancellation, OrderCancellations } from '../../orders/index.ts';
@@ -31,17 +31,26 @@ const SKIPPED_PER_ROW = 8;
 /** Cost of `by_uids`, which has at most 128 orders. */
 const BY_UIDS_COST: RouteCost = { ...READ, growth: 'number of UIDs, at most 128' };
 
+/** Cost of signed data. The domain of a wrong signature is searched with a recovery for each known chain. */
+const SIGNED_COST: RouteCost = { ...WRITE, rowsPerToken: 1, tokens: '1; 3 if another account has signed' };
+
+/** Responds with the rejection of signed data, and charges the search for the domain of its signature. */
+function rejectSigned(error: OrderBookError, work: ReadOptions): ApiResponse {
+  if (error.data?.['recovered'] !== undefined) countRows(work, 3);
+  return rejectionResponse(error);
+}
+
 /** Submits a signed order. Responds 201 with the UID as a JSON string. */
 const submitOrder: Route = {
   method: 'POST',
   path: '/api/v1/orders',
-  cost: WRITE,
+  cost: SIGNED_COST,
   bodyLimit: documentBodyLimit,
   async handle({ book, body, client, work, request, beforeSubmit }) {
     await beforeSubmit?.(body, { request });
     const options = { client: client(), ...(work.signal && { signal: work.signal }) };
     const result = await book.orders.submit(body as OrderCreation, options); // `submit` validates the shape
-    return result.status === 'accepted' ? jsonResponse(201, result.uid) : rejectionResponse(result.error);
+    return result.status === 'accepted' ? jsonResponse(201, result.uid) : rejectSigned(result.error, work);
   },
 };
 
@@ -146,13 +155,13 @@ const getUpstreamState: Route = {
 const cancelOrder: Route = {
   method: 'DELETE',
   path: '/api/v1/orders/:uid',
-  cost: WRITE,
+  cost: SIGNED_COST,
   bodyLimit: BODY_LIMIT,
-  async handle({ book, body, param }) {
+  async handle({ book, body, param, work }) {
     const orderUid = requireUid(param('uid'));
     const members = typeof body === 'object' && body !== null ? body : {};
     const result = await book.orders.cancel({ ...members, orderUid } as OrderCancellation); // `cancel` validates
-    return result.status === 'cancelled' ? jsonResponse(200, 'Cancelled') : rejectionResponse(result.error);
+    return result.status === 'cancelled' ? jsonResponse(200, 'Cancelled') : rejectSigned(result.error, work);
   },
 };
 
@@ -160,12 +169,12 @@ const cancelOrder: Route = {
 const cancelOrders: Route = {
   method: 'DELETE',
   path: '/api/v1/orders',
-  cost: WRITE,
+  cost: SIGNED_COST,
   bodyLimit: LIST_BODY_LIMIT,
   checkBody: checkUidList,
-  async handle({ book, body }) {
+  async handle({ book, body, work }) {
     const result = await book.orders.cancel(omitOrderUid(body));
-    return result.status === 'cancelled' ? jsonResponse(200, 'Cancelled') : rejectionResponse(result.error);
+    return result.status === 'cancelled' ? jsonResponse(200, 'Cancelled') : rejectSigned(result.error, work);
   },
 };
 

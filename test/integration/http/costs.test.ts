@@ -9,7 +9,7 @@ import { ALICE, BOB, DAI, NOW, PLACED_AT, place, range, USDC, WETH, word } from 
 import { listCosts } from '../../package/cost-table.ts';
 import { manualClock } from '../../support/clock.ts';
 import { completeOrder } from '../../support/complete-orders.ts';
-import { SEPOLIA } from '../../support/orders.ts';
+import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
 
 /** What one request takes from store, node and rate limit. */
 interface Usage {
@@ -398,6 +398,20 @@ describe('price of a request', () => {
       parse.mockRestore();
       expect([sent.status, sent.tokens]).toEqual([status, 1 + Math.floor(body.length / (16 * 1024))]);
       expect(longest).toBeLessThanOrEqual(64 * 1024);
+    },
+  );
+
+  test.each([
+    ['POST', ORDERS, {}, 1],
+    ['POST', ORDERS, { from: BOB }, 3],
+    ['DELETE', `${ORDERS}/${word(1)}${BOB.slice(2)}ffffffff`, {}, 3],
+    ['DELETE', ORDERS, { orderUids: [`${word(1)}${BOB.slice(2)}ffffffff`] }, 3],
+  ])(
+    '%s %s with %j pays for the search of the domain of a wrong signature: %i',
+    async (method, path, change, tokens) => {
+      const order = await signOrder(account(1), { validTo: NOW + 600 });
+      const sent = await small.send(path, { method, body: { ...order, ...change } });
+      expect(sent).toMatchObject({ before: 1, tokens });
     },
   );
 

@@ -3,8 +3,12 @@ import { parseOrderCreation } from '../../../src/admission/creation-schema.ts';
 import { OrderBookError } from '../../../src/errors.ts';
 import { authenticate, parseUnverifiedOrder } from '../../../src/orders/authenticate.ts';
 import { appDataHash } from '../../../src/protocol/app-data.ts';
+import { CHAINS, deployment } from '../../../src/protocol/chains.ts';
+import type { Domain, SigningDomain } from '../../../src/protocol/eip712.ts';
 import type { Address } from '../../../src/protocol/hex.ts';
 import { NO_METADATA } from '../../../src/protocol/metadata.ts';
+import { createOrderHasher } from '../../../src/protocol/order.ts';
+import type { Verifier } from '../../../src/verification/verifier.ts';
 import { createVerifier } from '../../../src/verification/verifier.ts';
 import type { WireOrder } from '../../support/orders.ts';
 import { account, SEPOLIA, SEPOLIA_DOMAIN, signOrder } from '../../support/orders.ts';
@@ -29,6 +33,24 @@ beforeAll(async () => {
   context = { verifier, domain: SHOWN, hooksTrampoline: bob };
   order = await signOrder(ALICE, { validTo: VALID_TO });
 });
+
+function createDomain(chainId: number, contract: Address) {
+  return { ...SHOWN, chainId, verifyingContract: contract, settlementContract: contract };
+}
+
+function parseClaim(sent: object, domain: SigningDomain) {
+  const creation = parseOrderCreation(sent);
+  if (creation instanceof OrderBookError) throw creation;
+  const document = { hash: appDataHash('{}'), text: '{}', content: NO_METADATA };
+  const { chainId, verifyingContract: settlementContract } = domain;
+  return parseUnverifiedOrder(creation, document, createOrderHasher({ chainId, settlementContract }), domain);
+}
+
+/** Returns the result of an order for a book of another domain. */
+async function authenticateIn(domain: SigningDomain, sent: object) {
+  const [found] = await authenticate([parseClaim(sent, domain)], { ...context, domain });
+  return found;
+}
 
 /** Returns the owner of an order, or the rejection. */
 async function authenticateChanged(change: object, signer?: Address) {
@@ -142,13 +164,56 @@ describe('rejected signature reports digest and signer', () => {
   });
 });
 
+describe('order signed in another domain', () => {
+  const { settlementContract: production } = SEPOLIA_DOMAIN;
+  const staging = deployment('staging').settlement;
+  const own = createDomain(SEPOLIA, production);
+
+  test.each<[string, Domain, SigningDomain, string]>([
+    ['another chain', createDomain(1, production), own, 'for chain 1, this book is of chain 11155111'],
+    ['Base', createDomain(8453, production), own, 'for chain 8453, this book is of chain 11155111'],
+    [
+      'the staging contract',
+      createDomain(SEPOLIA, staging),
+      own,
+      `for contract ${staging}, this book is of contract ${production}`,
+    ],
+    [
+      'the production contract and chain of a book of staging',
+      createDomain(1, production),
+      createDomain(SEPOLIA, staging),
+      `for chain 1 and contract ${production}, this book is of chain 11155111 and contract ${staging}`,
+    ],
+    ['a chain, for a local book', createDomain(1, production), createDomain(31_337, production), 'for chain 1, '],
+  ])('names %s', async (_, signed, domain, text) => {
+    const foreign = await signOrder(ALICE, { validTo: VALID_TO }, { domain: signed });
+    const found = await authenticateIn(domain, foreign);
+    expect(found).toMatchObject({ code: 'InvalidSignature', message: expect.stringContaining(text) });
+    expect(found).toMatchObject({ message: expect.stringContaining(alice) });
+  });
+
+  test('names no domain for a list of orders, whose recoveries would be many', async () => {
+    const foreign = await signOrder(ALICE, { validTo: VALID_TO }, { domain: createDomain(1, production) });
+    const parsed = parseClaim(foreign, own);
+    let recovered = 0;
+    const counting = {
+      ...context.verifier,
+      recoverDigests(signed: Parameters<Verifier['recoverDigests']>[0]) {
+        recovered += signed.length;
+        return context.verifier.recoverDigests(signed);
+      },
+    };
+    const found = await authenticate([parsed, parsed], { ...context, verifier: counting });
+    expect(found).toMatchObject([{ code: 'InvalidSignature' }, { code: 'InvalidSignature' }]);
+    expect(recovered).toBe(2);
+    await authenticate([parsed], { ...context, verifier: counting });
+    expect(recovered - 3).toBeGreaterThan(1);
+    expect(recovered - 3).toBeLessThanOrEqual(CHAINS.length + 2);
+  });
+});
+
 test('authentication returns one result per order, in order', async () => {
-  const claimOf = (change: object) => {
-    const creation = parseOrderCreation({ ...order, ...change });
-    if (creation instanceof OrderBookError) throw creation;
-    const document = { hash: appDataHash('{}'), text: '{}', content: NO_METADATA };
-    return parseUnverifiedOrder(creation, document, context.verifier.hasher, SHOWN);
-  };
+  const claimOf = (change: object) => parseClaim({ ...order, ...change }, SHOWN);
   const rejected = new OrderBookError('NonZeroFee');
   const claims = [
     rejected,

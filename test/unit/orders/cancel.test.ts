@@ -115,6 +115,18 @@ describe('rejected cancellation reports digest and signer', () => {
   });
 
   test.each([
+    ['a list', { orderUids: [uidOf(1)] }],
+    ['one order', { orderUid: uidOf(1) }],
+  ])('names the chain for which %s is signed', async (_, what) => {
+    for (const scheme of ['eip712', 'ethsign'] as const) {
+      const signed = await signCancellation(ALICE, what, { domain: { ...SEPOLIA_DOMAIN, chainId: 1 }, scheme });
+      const error = await rejection({ ...what, ...signed });
+      const message = `signed by ${alice} for chain 1, this book is of chain ${SEPOLIA}`;
+      expect(error).toMatchObject({ code: 'WrongOwner', message });
+    }
+  });
+
+  test.each([
     ['without a recoverable key', UNRECOVERABLE, 'no key can be recovered'],
     ['that is too short', '0x12', '65 bytes'],
   ])('for a signature %s', async (_, signature, words) => {
