@@ -1,15 +1,12 @@
 import * as z from 'zod/mini';
 import { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../protocol/order.ts';
 import { PRICE_QUALITIES } from '../protocol/quote-request.ts';
-import { hexSchema, uint32 } from '../protocol/shape.ts';
+import { amountText, hexSchema, numberError, time, uint32 } from '../protocol/shape.ts';
 import { SIGNING_SCHEMES } from '../protocol/signature.ts';
 
 const uint = () => uint32('must be an integer from 0 to 4294967295');
 
-const GAS_LIMIT = {
-  error: ({ input }: { readonly input?: unknown }) =>
-    typeof input === 'number' ? `must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}` : undefined,
-};
+const GAS_LIMIT = numberError(`must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}`);
 
 const gasLimit = () => z.int(GAS_LIMIT).check(z.minimum(0, GAS_LIMIT));
 
@@ -18,7 +15,7 @@ const common = {
   buyToken: hexSchema(20),
   from: hexSchema(20),
   receiver: z.nullish(hexSchema(20)),
-  validTo: z.nullish(uint()),
+  validTo: z.nullish(time()),
   validFor: z.nullish(uint()),
   appData: z.nullish(z.string()),
   appDataHash: z.nullish(hexSchema(32)),
@@ -36,12 +33,12 @@ export const anyKind = /* @__PURE__ */ z.object({ kind: z.enum(ORDER_KINDS) });
 export const sale = /* @__PURE__ */ z.object({
   ...common,
   kind: z.literal('sell'),
-  sellAmountBeforeFee: z.nullish(z.string()),
-  sellAmountAfterFee: z.nullish(z.string()),
+  sellAmountBeforeFee: z.nullish(amountText()),
+  sellAmountAfterFee: z.nullish(amountText()),
 });
 
 export const purchase = /* @__PURE__ */ z.object({
   ...common,
   kind: z.literal('buy'),
-  buyAmountAfterFee: z.nullish(z.string()),
+  buyAmountAfterFee: z.nullish(amountText()),
 });

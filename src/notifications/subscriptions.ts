@@ -10,7 +10,7 @@ import type { InvitationLimit, Subscription } from '../ports/subscription-store.
 import { affiliateDomainSeparator, formatExpectedDomain } from '../protocol/affiliate.ts';
 import { formatValue } from '../protocol/format-value.ts';
 import { type Address, bytesToHex, type Hex } from '../protocol/hex.ts';
-import { parseShape } from '../protocol/shape.ts';
+import { numberError, parseShape } from '../protocol/shape.ts';
 import { subscriptionDigest } from '../protocol/subscription.ts';
 import { formatIsoDate } from '../records/order-json.ts';
 import { requireAccount } from '../validation/parameters.ts';
@@ -91,11 +91,7 @@ export interface SubscriptionSettings {
   readonly maxInvitations: number;
 }
 
-/** A value of another type gets the common message, which names the type. */
-const SECONDS = {
-  error: ({ input }: { readonly input?: unknown }) =>
-    typeof input === 'number' ? 'must be seconds since 1970' : undefined,
-};
+const SECONDS = numberError('must be whole seconds since 1970');
 const TYPES = { error: `must have 1 to ${NOTIFICATION_TYPES.length} elements` };
 
 /** Schemas inside functions, so that bundlers can remove them when unused. */

@@ -1,6 +1,7 @@
 import type * as z from 'zod/mini';
 import { anyKind, purchase, sale } from '../admission/quote-request-schema.ts';
 import { OrderBookError } from '../errors.ts';
+import { formatValue } from '../protocol/format-value.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { type BuyTokenDestination, MAX_UINT32, type SellTokenSource } from '../protocol/order.ts';
 import type { PriceQuality } from '../protocol/quote-request.ts';
@@ -117,7 +118,11 @@ function parseAtoms(path: string, text: string | null | undefined): bigint | Ord
   const value = parseUint256(text);
   if (typeof value === 'bigint' && value > 0n) return value;
   const problem =
-    value === 'overflow' ? 'does not fit in 256 bits' : value === 0n ? 'must not be 0' : 'must be decimal digits only';
+    value === 'overflow'
+      ? 'does not fit in 256 bits'
+      : value === 0n
+        ? 'must not be 0'
+        : `must be decimal digits only, got ${formatValue(text)}`;
   return invalid(path, `${path} ${problem}`);
 }
 

@@ -68,7 +68,7 @@ describe('POST /affiliate/{wallet_address}', () => {
   test.each([
     ['a body that is not an object', [], 'the body must be an object, got an array'],
     ['no wallet', { ...good, walletAddress: undefined }, 'walletAddress is missing'],
-    ['an invalid wallet', { ...good, walletAddress: '0x12' }, 'walletAddress must be 0x and 40 hex digits'],
+    ['an invalid wallet', { ...good, walletAddress: '0x12' }, 'walletAddress must be 0x and 40 hex digits, got "0x12"'],
     ['no code', { ...good, code: undefined }, 'code is missing'],
     ['a code that is a number', { ...good, code: 12345 }, 'code must be a string, got 12345'],
     ...['ABCD', 'A'.repeat(21), 'ALICE 1', 'ALICE.1', 'ÄLICE', 'ßßß', 'ſſſſſ', 'ALICE\u0000', ''].map((code) => [

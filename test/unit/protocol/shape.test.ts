@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod/mini';
 import { OrderBookError } from '../../../src/errors.ts';
-import { amount, hex, hexSchema, parseShape } from '../../../src/protocol/shape.ts';
+import { amount, hex, hexSchema, parseShape, uint32 } from '../../../src/protocol/shape.ts';
 
 function rejectionOf(schema: z.ZodMiniType, value: unknown): OrderBookError {
   const result = parseShape(schema, value);
@@ -45,6 +45,22 @@ test('shape parser accepts any number of decimal digits for an amount', () => {
   }
 });
 
+test.each([
+  [amount(), 100, 'must be decimal digits as a string, such as "1000", got the number 100'],
+  [amount(), 100n, 'must be decimal digits as a string, such as "1000", got the bigint 100n'],
+  [amount(), null, 'must be a string, got null'],
+  [amount(), '1.5', 'must be decimal digits only, got "1.5"'],
+  [uint32('must be seconds'), 1_764_212_881_000, 'must be seconds, got 1764212881000, which looks like milliseconds'],
+  [uint32('must be seconds'), 1_764_212_881.5, 'must be seconds, got 1764212881.5'],
+  [uint32('must be seconds'), 2 ** 32, 'must be seconds, got 4294967296'],
+  [uint32('must be seconds'), '1764212881', 'must be a number, got "1764212881"'],
+  [hexSchema(20), 'WETH', 'must be 0x and 40 hex digits, got "WETH"'],
+  [hex(), '0x1', 'must be 0x and pairs of hex digits, got "0x1"'],
+  [z.enum(['buy', 'sell']), 'Buy', 'must be one of buy, sell, got "Buy"'],
+])('shape parser error names a wrong value: case %#', (schema, value, reason) => {
+  expect(rejectionOf(schema, value).message).toBe(`the body ${reason}`);
+});
+
 describe('shape parser error names path and reason', () => {
   const order = z.object({
     kind: z.enum(['buy', 'sell']),
@@ -57,14 +73,14 @@ describe('shape parser error names path and reason', () => {
     [7, '', 'the body must be an object, got 7'],
     [null, '', 'the body must be an object, got null'],
     [undefined, '', 'the body is missing'],
-    [{ ...good, kind: 'Buy' }, 'kind', 'kind must be one of buy, sell'],
+    [{ ...good, kind: 'Buy' }, 'kind', 'kind must be one of buy, sell, got "Buy"'],
     [{ ...good, kind: undefined }, 'kind', 'kind is missing'],
     [{ ...good, full: 'yes' }, 'full', 'full must be a boolean, got "yes"'],
     [{ kind: 'buy', full: true }, 'legs', 'legs is missing'],
     [{ ...good, legs: {} }, 'legs', 'legs must be an array, got an object'],
     [{ ...good, legs: [{}] }, 'legs.0.token', 'legs.0.token is missing'],
-    [{ ...good, legs: [{ token: '0x12' }] }, 'legs.0.token', 'legs.0.token must be 0x and 40 hex digits'],
-    [{ kind: 'x', legs: 7, full: 7 }, 'kind', 'kind must be one of buy, sell'],
+    [{ ...good, legs: [{ token: '0x12' }] }, 'legs.0.token', 'legs.0.token must be 0x and 40 hex digits, got "0x12"'],
+    [{ kind: 'x', legs: 7, full: 7 }, 'kind', 'kind must be one of buy, sell, got "x"'],
   ])('of %j', (value, path, message) => {
     const rejection = rejectionOf(order, value);
     expect([rejection.code, rejection.message, rejection.data]).toEqual(['InvalidBody', message, { path }]);
@@ -93,7 +109,7 @@ describe('shape parser error names path and reason', () => {
     z.config({ localeError: () => 'ungültig' });
     try {
       expect(rejectionOf(order, { ...good, full: 1 }).message).toBe('full must be a boolean, got 1');
-      expect(rejectionOf(order, { ...good, kind: 1 }).message).toBe('kind must be one of buy, sell');
+      expect(rejectionOf(order, { ...good, kind: 1 }).message).toBe('kind must be one of buy, sell, got 1');
       expect(rejectionOf(order, {}).message).toBe('kind is missing');
     } finally {
       z.config({ localeError });

@@ -21,8 +21,8 @@ describe('amount of a quote request', () => {
     ['0', 'sellAmountBeforeFee must not be 0'],
     ['000', 'sellAmountBeforeFee must not be 0'],
     [String(MAX + 1n), 'sellAmountBeforeFee does not fit in 256 bits'],
-    ['1e18', 'sellAmountBeforeFee must be decimal digits only'],
-    ['-1', 'sellAmountBeforeFee must be decimal digits only'],
+    ['1e18', 'sellAmountBeforeFee must be decimal digits only, got "1e18"'],
+    ['-1', 'sellAmountBeforeFee must be decimal digits only, got "-1"'],
   ])('%s is rejected with its reason', (sellAmountBeforeFee, message) => {
     expect(parseQuoteRequest({ ...SELL, sellAmountBeforeFee })).toMatchObject({ code: 'InvalidParameter', message });
   });
@@ -34,7 +34,7 @@ describe('amount of a quote request', () => {
 
   test.each([
     [7, 'the body must be an object, got 7'],
-    [{ ...SELL, kind: 'swap' }, 'kind must be one of buy, sell'],
+    [{ ...SELL, kind: 'swap' }, 'kind must be one of buy, sell, got "swap"'],
   ])('is not read from %j', (request, message) => {
     expect(parseQuoteRequest(request)).toMatchObject({ code: 'InvalidParameter', message });
   });
