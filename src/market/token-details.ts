@@ -7,8 +7,9 @@ import { OrderBookError } from '../errors.ts';
 import type { TokenInfo } from '../ports/chain-client.ts';
 import type { UsdPriceQuery } from '../ports/prices.ts';
 import type { TokenHolder, TokenHolderSource } from '../ports/token-holders.ts';
-import { getNativeCurrency, NATIVE_MARKER } from '../protocol/chains.ts';
+import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address } from '../protocol/hex.ts';
+import { getNativeCurrency } from '../protocol/native-currency.ts';
 import { hexSchema, parseShape } from '../protocol/shape.ts';
 import { requireChainId, requireToken } from '../validation/parameters.ts';
 
