@@ -75,6 +75,15 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const balances = createAccountBalances(tools, interval, options.tokenBalances ?? []);
 
   async function open(): Promise<true> {
+    for (const { book } of books) {
+      const { store: state } = (await book.ready()).checks;
+      if (state !== 'NotStarted' && state !== 'Closed') continue;
+      const reason = state === 'Closed' ? 'closed' : 'not started';
+      throw new StoreError(
+        state,
+        `the book of chain ${book.chainId} is ${reason}; start it before the account interface`,
+      );
+    }
     await store.open({ clock });
     return true;
   }

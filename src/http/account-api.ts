@@ -54,8 +54,8 @@ export function createAccountApi(accounts: Accounts | undefined, options: Accoun
     },
     reject,
     fail: (error) => {
-      const state = describeClosed(error);
-      return state === undefined ? message(500, 'Internal server error', 1) : message(503, `Accounts are ${state}`, 1);
+      const reason = describeClosed(error);
+      return reason === undefined ? message(500, 'Internal server error', 1) : message(503, reason, 1);
     },
     report: accounts?.reportError ?? (() => {}),
   });

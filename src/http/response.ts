@@ -55,8 +55,7 @@ export function rejectionResponse(error: OrderBookError, headers: Headers = {}):
 
 /** Creates the response to an unexpected failure, or of a book that does not run. It carries no internal details. */
 export function failureResponse(error: unknown): ApiResponse {
-  const state = describeClosed(error);
-  const description = state === undefined ? '' : `the book is ${state}`;
-  const status = state === undefined ? 500 : 503;
+  const description = describeClosed(error) ?? '';
+  const status = description === '' ? 500 : 503;
   return jsonResponse(status, { errorType: 'InternalServerError', description }, { 'retry-after': '1' });
 }

@@ -172,7 +172,7 @@ export function createRouter<R extends Endpoint>(routes: readonly R[]): Router<R
     find(method, path) {
       const values: string[] = [];
       const end = walk(root, path, 0, values);
-      if (end === undefined) throw new OrderBookError('NotFound', 'there is no such route', { path });
+      if (end === undefined) throw new OrderBookError('NotFound');
       const entry = end.routes.get(method === 'HEAD' ? 'GET' : method);
       if (entry === undefined) {
         const allow = [...end.routes.keys()].flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]));

@@ -1,7 +1,7 @@
 import { AbortedError, type AbortState } from '../concurrency/abort.ts';
 import { lazy } from '../concurrency/lazy.ts';
 import { OrderBookError } from '../errors.ts';
-import { describeClosed } from '../ports/store.ts';
+import type { StoreError } from '../ports/store.ts';
 import { type CorsOption, createCors } from './cors.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
 import type { RateLimitOptions, RequestMeter } from './rate-limit.ts';
@@ -47,7 +47,7 @@ export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
       const match = find(router, request);
       const run = (meter: RequestMeter) =>
         match instanceof OrderBookError
-          ? Promise.reject(match)
+          ? import('./similar-route.ts').then(({ rejectRoute }) => rejectRoute(match, request.path, host.routes))
           : host.call(match, request, () => getClient(request), meter);
       if (guard === undefined) return await run({ rows: 0, bytes: 0 });
       // A request that matches no route is charged too.
@@ -57,7 +57,8 @@ export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
       const rejection = host.reject(error);
       if (rejection !== undefined) return rejection;
       // A client that disconnects, and a request after the close, are no failures.
-      if (!isCausedByDisconnect(request, error) && describeClosed(error) !== 'closed') host.report(error);
+      if (!isCausedByDisconnect(request, error) && (error as StoreError | undefined)?.code !== 'Closed')
+        host.report(error);
       return host.fail(error);
     }
   }

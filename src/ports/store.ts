@@ -258,10 +258,10 @@ export class StoreError extends Error {
   }
 }
 
-/** Returns the state of the book, the account interface or the store that an error is about, if it does not run. */
-export function describeClosed(error: unknown): 'closed' | 'not started' | undefined {
-  if (!(error instanceof StoreError)) return undefined;
-  return ({ Closed: 'closed', NotStarted: 'not started' } as const)[error.code as string];
+/** Returns the message of an error about a book, an account interface or a store that does not run. */
+export function describeClosed(error: unknown): string | undefined {
+  const isClosed = error instanceof StoreError && (error.code === 'Closed' || error.code === 'NotStarted');
+  return isClosed ? error.message : undefined;
 }
 
 /** Throws a `DomainMismatch` if a store of one domain is opened for another. All stores use the same message. */

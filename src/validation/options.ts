@@ -1,4 +1,5 @@
 import { OrderBookError } from '../errors.ts';
+import { CHAINS } from '../protocol/chains.ts';
 import { formatSecret, formatValue } from '../protocol/format-value.ts';
 import { type Address, parseHex } from '../protocol/hex.ts';
 
@@ -67,6 +68,13 @@ export function requireInteger(
   throw new TypeError(`${option} must be an integer from ${least} ${range}, got ${formatValue(value)}`);
 }
 
+/** Checks an option that must be a chain id. @throws TypeError naming the option, with the id of a known chain. */
+export function requireChainOption(option: string, chainId: unknown): void {
+  const known = CHAINS.find(({ segment }) => segment === chainId);
+  if (known !== undefined) throw new TypeError(`${option} must be ${known.chainId} for "${known.segment}"`);
+  requireInteger(option, chainId);
+}
+
 /** Returns an option that must be one of some texts. @throws TypeError naming the option. */
 export function requireMember<T extends string>(option: string, allowed: readonly T[], value: T): T {
   if (allowed.includes(value)) return value;
@@ -104,11 +112,17 @@ const MAX_NAME_LENGTH = 64;
 /** Formats the error text for an unknown name, with the most similar known name. */
 export function formatUnknownName(what: string, name: string, known: readonly string[]): string {
   if (name.length > MAX_NAME_LENGTH) return `unknown ${what} "${name.slice(0, MAX_NAME_LENGTH)}…"`;
+  const similar = findSimilarName(name, known);
+  return `unknown ${what} "${name}"${similar === undefined ? '' : `, did you mean "${similar}"?`}`;
+}
+
+/** Returns the most similar known name, if it is similar enough to be meant. */
+export function findSimilarName(name: string, known: readonly string[]): string | undefined {
+  if (name.length > MAX_NAME_LENGTH) return undefined;
   const nearest = known
     .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance)[0];
-  const hint = nearest !== undefined && nearest.distance <= Math.max(2, name.length / 3);
-  return `unknown ${what} "${name}"${hint ? `, did you mean "${nearest.candidate}"?` : ''}`;
+  return nearest && nearest.distance <= Math.max(2, name.length / 3) ? nearest.candidate : undefined;
 }
 
 /** Returns the number of characters to insert, delete or replace to convert one text into the other (Levenshtein). */

@@ -94,8 +94,11 @@ function createFinder(mounted: readonly Mounted[]): (request: ApiRequest) => Pro
         return api.handle(new PrefixedRequest(request, request.path.slice(prefix.length) || '/'));
       }
     }
+    const root = byLength.find(({ path, aside }) => path === '/' && aside !== true);
+    if (root !== undefined) return root.api.handle(request);
     const data = { path: request.path, served };
-    return rejectionResponse(new OrderBookError('NotFound', 'nothing is served at this path', data));
+    const reason = `nothing is served at this path; the books have the paths ${served.join(', ')}`;
+    return rejectionResponse(new OrderBookError('NotFound', reason, data));
   };
 }
 

@@ -249,6 +249,10 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
     ].map(([settlementContract, { chain }]) =>
       createOrderBook({ chainId: SEPOLIA, settlementContract, store: memoryStore(), clock, chain }),
     );
+    for (const book of books) {
+      await book.start();
+      onTestFinished(() => book.close());
+    }
     const accounts = createAccounts({ books, store: memoryAccountStore(), clock });
     await accounts.start();
     onTestFinished(() => accounts.close());

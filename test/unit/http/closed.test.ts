@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 
 const ORDERS = '/api/v1/orders';
 const NOTIFICATIONS = '/accounts/0x0000000000000000000000000000000000000001/notifications';
-const NOT_STARTED = { errorType: 'InternalServerError', description: 'the book is not started' };
+const NOT_STARTED = { errorType: 'InternalServerError', description: 'the book is not started; call start() first' };
 const CLOSED = { errorType: 'InternalServerError', description: 'the book is closed' };
 
 function createBook() {
@@ -98,5 +98,33 @@ test('the response of accounts that are not started shows it', async () => {
   const accounts = createAccounts({ books: [book], store: memoryAccountStore() });
   const response = await fetchHandler(createAccountApi(accounts))(new Request(`http://accounts${NOTIFICATIONS}`));
   expect(response.status).toBe(503);
-  expect(await response.json()).toEqual({ message: 'Accounts are not started' });
+  expect(await response.json()).toEqual({ message: 'the account interface is not started; call start() first' });
+});
+
+test.each([
+  ['NotStarted', 'the book of chain 1 is not started; start it before the account interface'],
+  ['Closed', 'the book of chain 1 is closed; start it before the account interface'],
+])('the account interface does not start while its book is %s', async (code, message) => {
+  const { book } = createBook();
+  if (code === 'Closed') await book.start();
+  await book.close();
+  const accounts = createAccounts({ books: [book], store: memoryAccountStore() });
+  await expect(accounts.start()).rejects.toMatchObject({ code, message });
+  await book.start();
+  await accounts.start();
+  await accounts.close();
+  await book.close();
+});
+
+test('the response of accounts whose book is closed names the book', async () => {
+  const { book } = createBook();
+  await book.start();
+  const accounts = createAccounts({ books: [book], store: memoryAccountStore() });
+  await accounts.start();
+  await book.close();
+  const owner = '0x0000000000000000000000000000000000000001';
+  const request = new Request(`http://accounts/accounts/${owner}/orders`);
+  const response = await fetchHandler(createAccountApi(accounts))(request);
+  expect([response.status, await response.json()]).toEqual([503, { message: 'the book is closed' }]);
+  await accounts.close();
 });
