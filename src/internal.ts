@@ -83,6 +83,7 @@ export {
   MAX_TIMER,
   parseAddress,
   parsePrefix,
+  requireChainOption,
   requireFunctions,
   requireInteger,
   requireMember,

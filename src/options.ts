@@ -26,7 +26,13 @@ import type { Address } from './protocol/hex.ts';
 import { PROFILE_RULES, PROFILES, type Profile, RULE_VALUES, type Rules } from './protocol/profile.ts';
 import type { QuoteOptions } from './quotes/index.ts';
 import type { RelayMode } from './upstream/index.ts';
-import { assertKnownOptions, parseAddress, requireInteger, requireMember } from './validation/options.ts';
+import {
+  assertKnownOptions,
+  parseAddress,
+  requireChainOption,
+  requireInteger,
+  requireMember,
+} from './validation/options.ts';
 
 /** Options of a book. `chainId` and `store` are required. An unknown or malformed option throws a `TypeError`. */
 export interface OrderBookOptions extends OrderPolicy {
@@ -225,7 +231,7 @@ export function parseOptions(options: OrderBookOptions): Configuration {
   assertKnownOptions('createOrderBook', options, OPTIONS);
   const { chainId, store, chain, quotes, upstream, recovery, recoveryPool } = options;
   const { checkTimeout = 5000, clock = systemClock } = options;
-  requireInteger('createOrderBook: chainId', chainId);
+  requireChainOption('createOrderBook: chainId', chainId);
   assertOptionObjects(options);
   requireInteger('createOrderBook: checkTimeout', checkTimeout);
   const eip1271 = requireMember(

@@ -15,7 +15,7 @@ import {
   parseHex,
   parseServiceUrl,
   readResponseText,
-  requireInteger,
+  requireChainOption,
 } from '#internal';
 
 /** Options of the simulator on Tenderly. */
@@ -57,7 +57,7 @@ export function tenderlySimulator(options: TenderlyOptions): BundleSimulator {
   for (const [name, value] of Object.entries({ apiKey, account, project })) {
     if (typeof value !== 'string' || value === '') throw new TypeError(`tenderlySimulator: ${name} must be text`);
   }
-  requireInteger(`tenderlySimulator: chainId`, chainId, 1);
+  requireChainOption('tenderlySimulator: chainId', chainId);
   const service = parseServiceUrl('tenderlySimulator', baseUrl, 'baseUrl');
   const where = `${encodeURIComponent(account)}/project/${encodeURIComponent(project)}`;
   const url = getEndpoint(service, `api/v1/account/${where}/simulate-bundle`);

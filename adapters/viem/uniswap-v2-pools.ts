@@ -1,5 +1,13 @@
 import type { Address, Hex, PoolSource, PoolYield, TokenInfo } from 'intentbook';
-import { assertKnownOptions, encodeCall, formatSecret, parseAddress, requireInteger, word } from '#internal';
+import {
+  assertKnownOptions,
+  encodeCall,
+  formatSecret,
+  parseAddress,
+  requireChainOption,
+  requireInteger,
+  word,
+} from '#internal';
 import { boundedCalls } from './bounded-calls.ts';
 import type { RpcClient } from './rpc.ts';
 import { callRpc, list, parseHexResult, parseQuantity, record, requireClient, toQuantity } from './rpc.ts';
@@ -156,7 +164,7 @@ function parseOptions(options: UniswapV2PoolsOptions) {
   assertKnownOptions('uniswapV2Pools', options, OPTIONS);
   const { chainId, usdPrice, project = 'Uniswap V2', fee = 0.3, maxBlocks = 10_000 } = options;
   const parse = (name: string, text: string) => parseAddress('uniswapV2Pools', name, text);
-  requireInteger(`uniswapV2Pools: chainId`, chainId, 1);
+  requireChainOption('uniswapV2Pools: chainId', chainId);
   if (typeof usdPrice !== 'function') {
     throw new TypeError(`uniswapV2Pools: usdPrice must be a function, got ${formatSecret(usdPrice)}`);
   }

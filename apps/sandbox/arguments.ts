@@ -1,4 +1,4 @@
-import { requireInteger, requireMember } from '#internal';
+import { chainByName, requireChainOption, requireInteger, requireMember } from '#internal';
 import { FAULT_POINTS, type FaultPoint } from './faults.ts';
 import type { SandboxOptions } from './sandbox-types.ts';
 import type { SandboxToken } from './tokens.ts';
@@ -27,31 +27,37 @@ export function checkOptions(options: SandboxOptions): void {
     blockTime = 0,
   } = options;
   const { solver = 'auto', policy = {}, solverEngine, seed = 0, state = 'state', fork } = options;
-  requireMember('chain', ['anvil', 'simulated'], chain);
-  requireMember('solver', ['auto', 'manual', 'off'], solver);
-  requireInteger('chainId', chainId, 1);
-  requireInteger('port', port, 0, 65_535);
-  requireInteger('rpcPort', rpcPort, 0, 65_535);
-  requireInteger('blockTime', blockTime, 0, MAX_BLOCK_TIME);
-  requireInteger('seed', seed, 0);
-  if (typeof host !== 'string') throw new TypeError(`host must be a string, got ${format(host)}`);
-  if (host === '') throw new TypeError('host must be an address or the name of one, got ""');
+  const known = chainByName(chain);
+  if (known !== undefined) throw invalid(`the chain "${chain}" is selected by chainId: ${known.chainId}`);
+  requireMember('createSandbox: chain', ['anvil', 'simulated'], chain);
+  requireMember('createSandbox: solver', ['auto', 'manual', 'off'], solver);
+  requireChainOption('createSandbox: chainId', chainId);
+  requireInteger('createSandbox: port', port, 0, 65_535);
+  requireInteger('createSandbox: rpcPort', rpcPort, 0, 65_535);
+  requireInteger('createSandbox: blockTime', blockTime, 0, MAX_BLOCK_TIME);
+  requireInteger('createSandbox: seed', seed, 0);
+  if (typeof host !== 'string') throw invalid(`host must be a string, got ${format(host)}`);
+  if (host === '') throw invalid('host must be an address or the name of one, got ""');
   if (typeof state !== 'string' || state === '') {
-    throw new TypeError(`state must be the name of a file, got ${format(state)}`);
+    throw invalid(`state must be the name of a file, got ${format(state)}`);
   }
   if (fork !== undefined && (typeof fork !== 'string' || !/^(?:https?|wss?):\/\//.test(fork) || !URL.canParse(fork))) {
-    throw new TypeError(`fork must be the URL of a node, got ${format(fork)}`);
+    throw invalid(`fork must be the URL of a node, got ${format(fork)}`);
   }
   if (fork !== undefined && (chain === 'simulated' || options.state !== undefined)) {
-    throw new TypeError('fork must not be given together with state or the simulated chain');
+    throw invalid('fork must not be given together with state or the simulated chain');
   }
-  if (!Array.isArray(tokens)) throw new TypeError(`tokens must be a list, got ${format(tokens)}`);
+  if (!Array.isArray(tokens)) throw invalid(`tokens must be a list, got ${format(tokens)}`);
   if (typeof policy !== 'object' || policy === null) {
-    throw new TypeError(`policy must be an object, got ${format(policy)}`);
+    throw invalid(`policy must be an object, got ${format(policy)}`);
   }
   if (solverEngine !== undefined && typeof solverEngine?.solve !== 'function') {
-    throw new TypeError('solverEngine must be an object with the method solve');
+    throw invalid('solverEngine must be an object with the method solve');
   }
+}
+
+function invalid(reason: string): TypeError {
+  return new TypeError(`createSandbox: ${reason}`);
 }
 
 /** @throws TypeError if the number of blocks or the depth is malformed. */

@@ -45,6 +45,7 @@ describe('book options', () => {
     [{ chainId: 1, store: {} }, /store must be a store such as memoryStore\(\), got an object/],
     [{ chainId: 1, store: memoryStore }, /store must be a store such as memoryStore\(\), got a function/],
     [{ chainId: 1, store: memoryAccountStore() }, /store must be a store such as memoryStore\(\), got an object/],
+    [{ chainId: 'sepolia', store: memoryStore() }, /createOrderBook: chainId must be 11155111 for "sepolia"/],
     [{ chainId: 1n, store: memoryStore() }, /chainId must be an integer from 1 up, got 1n/],
     [{ chainId: 1, store: memoryStore(), chain: 'http://node' }, /chain must be a client such as viemChain\(client\)/],
     [{ chainId: 1, store: memoryStore(), chain: { request: () => {} } }, /chain must be a client such as viemChain/],

@@ -208,7 +208,10 @@ describe('options and arguments of a sandbox', () => {
   it.each([
     ['solver', 'automatic', 'solver must be one of auto, manual, off, got "automatic"'],
     ['chain', 'hardhat', 'chain must be one of anvil, simulated, got "hardhat"'],
-    ['chainId', '1', 'chainId must be an integer from 1 up, got "1"'],
+    ['chain', 'sepolia', 'createSandbox: the chain "sepolia" is selected by chainId: 11155111'],
+    ['chain', 'gnosis', 'createSandbox: the chain "gnosis" is selected by chainId: 100'],
+    ['chainId', 'mainnet', 'createSandbox: chainId must be 1 for "mainnet"'],
+    ['chainId', '1', 'createSandbox: chainId must be an integer from 1 up, got "1"'],
     ['port', '8080', 'port must be an integer from 0 to 65535, got "8080"'],
     ['rpcPort', 65_536, 'rpcPort must be an integer from 0 to 65535, got 65536'],
     ['blockTime', Number.NaN, 'blockTime must be an integer from 0 to 3600, got NaN'],
