@@ -14,6 +14,12 @@ const CHAIN = 'chain';
 /** Trades of one page, the maximum of the interface. */
 const TRADES = 1000;
 
+/** Parts in which a page that fails is read. */
+const PARTS = 32;
+
+/** Trades of an order that cannot be read alone. After them, the other book fails, and not the trade. */
+const MAX_UNREAD = 3;
+
 /** When this book began to read the chain, in milliseconds since 1970, and the last block of the history before it. */
 interface Beginning {
   readonly at: number;
@@ -118,22 +124,39 @@ export async function adoptTradesOf(
   found: UpstreamOrder,
   through: number | undefined,
 ): Promise<void> {
-  const { upstream, clock } = book;
-  const trades: UpstreamTrade[] = [];
-  for (let page = TRADES; page === TRADES; ) {
-    const read = await upstream.listTrades({ uid: found.uid }, { offset: trades.length, limit: TRADES });
-    if (read.status !== 'read') return;
-    trades.push(...read.value);
-    page = read.value.length;
-  }
+  const { clock } = book;
+  const { trades, isAll } = await readTrades(book, found.uid);
   const earlier = trades.filter(({ blockNumber }) => through === undefined || blockNumber <= through);
-  const isAll = earlier.length === trades.length;
-  const events = toChainEvents(earlier, isAll ? new Map([[found.uid, found.executedFee]]) : new Map());
+  const hasFee = isAll && earlier.length === trades.length;
+  const events = toChainEvents(earlier, hasFee ? new Map([[found.uid, found.executedFee]]) : new Map());
   // A list may be older than the order, or lack the transaction of a trade.
   const sold = events.reduce((sum, { sellAmount }) => sum + BigInt(sellAmount), 0n);
   const isComplete = through === undefined && sold === found.executedSellAmount;
   if (isComplete) await adopt(book, [...events, ...toFacts(found, [])], clock.now(), [found.uid]);
   else await adopt(book, events);
+}
+
+/** Reads the trades of an order. If the other book responds with an error, in parts: one does not block others. */
+async function readTrades(book: UpstreamBook, uid: Hex) {
+  const trades: UpstreamTrade[] = [];
+  const unread: number[] = [];
+  for (let offset = 0, limit = TRADES; ; ) {
+    const read = await book.upstream.listTrades({ uid }, { offset, limit });
+    if (read.status === 'read') {
+      trades.push(...read.value);
+      if (read.value.length < limit) break;
+      offset += limit;
+      limit = Math.min(TRADES, limit * PARTS);
+    } else if (read.status === 'blocked' || read.httpStatus === undefined || unread.length === MAX_UNREAD) {
+      return { trades, isAll: false };
+    } else if (limit > 1) {
+      limit = Math.ceil(limit / PARTS);
+    } else {
+      unread.push(offset++);
+    }
+  }
+  for (const n of unread) reportDifference(book, { uid, field: 'row', local: `trade ${n}`, upstream: 'not readable' });
+  return { trades, isAll: unread.length === 0 };
 }
 
 /** Returns the trades of an order that this book has. */

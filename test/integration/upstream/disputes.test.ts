@@ -1,4 +1,4 @@
-import type { Hex, Order, OrderBookOptions } from 'intentbook';
+import type { Hex, Order, OrderBookOptions, UpstreamDifference } from 'intentbook';
 import { describe, expect, test } from 'vitest';
 import { tradeOf } from '../../support/chain-events.ts';
 import { scriptedChain } from '../../support/scripted-chain.ts';
@@ -189,6 +189,51 @@ describe('a read of the other book', () => {
     const reads = here.upstream.calls.listTrades;
     await here.pass(300_000, 5000);
     expect(here.upstream.calls.listTrades).toBe(reads);
+  });
+
+  test.each([
+    ['fails', 500],
+    ['has a row that cannot be read', 200],
+  ])('of the trades of an order that %s at one of them takes all others, and reports it', async (_, httpStatus) => {
+    const here = await world();
+    const [uid = '0x'] = await postElsewhere(here, 1, { partiallyFillable: true });
+    const order = await findElsewhere(here, uid);
+    await here.tell(
+      here.other,
+      1,
+      Array.from({ length: 60 }, () => part(order, 10n)),
+    );
+    const { listTrades } = here.upstream;
+    let bad = 40;
+    here.upstream.listTrades = async (of, page) => {
+      const isBad = page.offset <= bad && bad < page.offset + page.limit;
+      return isBad ? { status: 'failed', reason: 'no page', httpStatus } : listTrades(of, page);
+    };
+    const differences: UpstreamDifference[] = [];
+    here.book.on('upstreamDiffered', (difference) => void differences.push(difference));
+    await here.book.upstream?.follow({ uids: [uid] });
+    const getSold = async () => {
+      await here.pass(60_000, 5000);
+      return (await here.book.orders.get(uid))?.executedSellAmount;
+    };
+    await expect.poll(getSold, { timeout: 30_000 }).toBe('590');
+    const row = { uid, field: 'row', local: 'trade 40', upstream: 'not readable', resolution: 'none' };
+    expect(differences).toContainEqual(row);
+    bad = 1000;
+    await untilEqual(here, uid);
+    // While each row fails, the other book fails, and not the row.
+    let reads = 0;
+    differences.length = 0;
+    here.upstream.listTrades = async () => {
+      reads++;
+      return { status: 'failed', reason: 'no page', httpStatus };
+    };
+    await here.tell(here.other, 2, [part(order, 10n)]);
+    await here.book.upstream?.refresh(uid);
+    await here.pass(5000);
+    expect(reads).toBeGreaterThan(0);
+    expect(reads).toBeLessThan(7);
+    expect(differences.map(({ field }) => field)).toEqual(['executed']);
   });
 
   test('that always fails for one order leaves out that order', async () => {
