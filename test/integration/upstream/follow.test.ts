@@ -3,7 +3,6 @@ import { memoryStore } from 'intentbook/memory';
 import { describe, expect, test } from 'vitest';
 import { tradeOf } from '../../support/chain-events.ts';
 import { SEPOLIA, signOrder } from '../../support/orders.ts';
-import { scriptedChain } from '../../support/scripted-chain.ts';
 import { findElsewhere, postElsewhere, untilCurrent, world } from './worlds.ts';
 
 const fill = (order: Order) => tradeOf(order, BigInt(order.sellAmount), BigInt(order.buyAmount));
@@ -97,46 +96,6 @@ describe('a followed order', () => {
     await here.other.orders.cancel(await here.cancellation([uid]));
     await here.pass(60_000);
     expect(await here.book.orders.get(uid)).toMatchObject({ status: 'cancelled', executedSellAmount: '400' });
-  });
-
-  test('scenario 28: waits for its presignature, which is taken from the other book without a chain', async () => {
-    const here = await world();
-    const order = { ...(await here.order()), signingScheme: 'presign', signature: '0x' } as const;
-    const { uid } = (await here.book.orders.submit(order as never)) as { uid: Hex };
-    expect(await here.status(uid)).toBe('presignaturePending');
-    await here.tell(here.other, 1, [
-      { event: 'PreSignature', owner: here.alice.address.toLowerCase(), orderUid: uid, signed: true } as never,
-    ]);
-    await here.pass(60_000);
-    expect(await here.status(uid)).toBe('open');
-    expect(await here.log(uid)).toEqual(['created', 'presigned']);
-  });
-
-  test('scenario 28: that is signed, revoked and signed in one block is open, also while reads lag', async () => {
-    const chain = scriptedChain();
-    chain.mine([], []);
-    const here = await world({ indexer: { sources: [chain.node('node')], fromBlock: 101, pollInterval: 1000 } });
-    await here.pass(310_000, 10_000); // the order is newer than what this book has read of the chain
-    const order = { ...(await here.order()), signingScheme: 'presign', signature: '0x' } as const;
-    const { uid } = (await here.book.orders.submit(order as never)) as { uid: Hex };
-    const sign = (signed: boolean) =>
-      ({ event: 'PreSignature', owner: here.alice.address.toLowerCase(), orderUid: uid, signed }) as never;
-    // The other book has read a block that this one has not: it may be reorganised away.
-    await here.tell(here.other, 1, [sign(true)]);
-    await here.book.upstream?.refresh(uid);
-    await here.pass(300_000, 10_000);
-    expect([await here.status(uid), await here.log(uid)]).toEqual(['presignaturePending', ['created']]);
-    await here.other.chain.rollback(0);
-    chain.mine([sign(true), sign(false), sign(true)]);
-    await here.pass(5000);
-    expect(await here.status(uid)).toBe('open');
-    const log = await here.log(uid);
-    await here.pass(600_000, 5000);
-    expect(await here.status(uid)).toBe('open');
-    expect(await here.log(uid)).toEqual(log);
-    chain.mine([sign(false)]);
-    await here.pass(5000);
-    expect(await here.status(uid)).toBe('presignaturePending');
   });
 
   test('scenario 34: whose book is down for an hour follows the chain, and catches up', async () => {
