@@ -66,7 +66,7 @@ when the book is served with a node.`,
     description: `Recomputes every UID, recovers the signer of every signature and hashes every document. Orders signed on chain or by a
 contract are counted separately, since only the chain can verify them. With \`--against\`, each order is compared with that of
 another order book instead: its status, its executed amounts, and its presence. Exits with 1 if a problem is found.`,
-    flags: named(...BOOK, 'against', 'json', 'log'),
+    flags: named(...BOOK, 'against', 'against-key', 'json', 'log'),
     examples: [
       'verify --chain sepolia --db copy.sqlite --json',
       'verify --chain mainnet --db book.sqlite --against https://api.cow.fi/mainnet',

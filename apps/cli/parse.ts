@@ -185,7 +185,7 @@ function toMaintenanceCommand(
   if (command === 'forget' && account === undefined) {
     throw new UsageError('an account is missing: intentbook forget --account <address>');
   }
-  const against = reader.value('against');
+  const [url, key] = [reader.value('against'), reader.value('against-key')];
   const json = reader.value('json') === true;
   const config = command === 'backup' && !given.has('db') ? reader.value('config') : undefined;
   if (command === 'backup' && given.has('db') && given.has('config')) {
@@ -201,7 +201,9 @@ function toMaintenanceCommand(
     ...readTableOptions(command, file ?? '', given, reader),
     ...(config === undefined ? {} : { config: String(config) }),
     ...(account === undefined ? {} : { account: String(account) as Address }),
-    ...(against === undefined ? {} : { against: String(against) }),
+    ...(url === undefined
+      ? {}
+      : { against: { url: String(url), ...(key === undefined ? {} : { apiKey: String(key) }) } }),
     json,
   };
   return { name: 'command', options, yes: reader.value('yes') === true, log: readLog(reader) };

@@ -50,8 +50,8 @@ export interface CommandOptions {
   readonly toBlock: number;
   /** For `export` to a table. Without it, orders are exported as NDJSON. */
   readonly table?: TableName | undefined;
-  /** For `verify`: the URL of the order book to compare with. */
-  readonly against?: string;
+  /** For `verify`: the order book to compare with. */
+  readonly against?: { readonly url: string; readonly apiKey?: string };
   /** For `export` to a table: the position after which changes are exported. */
   readonly after?: number;
   /** For `forget`. */
@@ -245,9 +245,14 @@ async function doWith(
   }
 }
 
-async function compare(store: Store, domain: Domain, url: string, progress: Progress): Promise<CommandOutcome> {
+async function compare(
+  store: Store,
+  domain: Domain,
+  against: NonNullable<CommandOptions['against']>,
+  progress: Progress,
+): Promise<CommandOutcome> {
   const { orderBookUpstream } = await import('intentbook/upstream');
-  const upstream = orderBookUpstream({ url });
+  const upstream = orderBookUpstream(against);
   upstream.open({ ...domain, clock: systemClock, onCall() {} });
   try {
     const data = await compareBook(store, upstream, progress);

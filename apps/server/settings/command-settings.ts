@@ -46,6 +46,13 @@ export const COMMAND_SETTINGS = {
       defaultText: 'none',
       secret: true,
     },
+    againstKey: {
+      type: plainTextSetting('<key>', 'a key'),
+      help: 'Key that is sent to this order book as `X-API-Key`.',
+      defaultText: 'none',
+      secret: true,
+      requires: 'against',
+    },
     account: { type: addressSetting(), help: 'The account whose personal data is deleted.' },
     check: {
       type: onOffAlone(),

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Hex } from 'intentbook';
 import { fixedPrices } from 'intentbook/estimators';
@@ -145,6 +148,28 @@ describe('intentbook verify --against', () => {
     expect(JSON.parse(result.stdout)).toMatchObject({
       differences: [{ uid, field: 'status', local: 'open', upstream: 'cancelled' }],
     });
+  });
+
+  test('sends the key of a file', async () => {
+    const folder = await scratch();
+    const db = join(folder, 'book.sqlite');
+    const { server, call } = await start({ db });
+    const { body: uid } = await call('POST', '/api/v1/orders', await signOrder(alice, { validTo: later() }));
+    await server.close();
+    const edge = createServer(({ headers }, response) =>
+      headers['x-api-key'] === 'a-key' ? response.end('[]') : response.writeHead(403).end(),
+    ).listen(0, '127.0.0.1');
+    open.push({ close: async () => edge.close() });
+    await once(edge, 'listening');
+    const url = `http://127.0.0.1:${(edge.address() as AddressInfo).port}`; // of a TCP server
+    const verify = (...flags: string[]) =>
+      intentbook(['verify', '--db', db, '--against', url, '--json', ...flags]).ended;
+    expect((await verify()).stdout).toContain('status 403');
+    const key = join(folder, 'key');
+    writeFileSync(key, 'a-key\n');
+    expect(JSON.parse((await verify('--against-key-file', key)).stdout)).toMatchObject({ missing: [uid] });
+    const without = await intentbook(['verify', '--db', db, '--against-key', 'a-key']).ended;
+    expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('--against-key requires --against')]);
   });
 
   test('ends with the reason if the other book cannot be read', async () => {
