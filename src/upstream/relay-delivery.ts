@@ -138,5 +138,5 @@ export function createRelayDelivery(book: UpstreamBook, insert: Insert) {
     return { due: clock.now() + KEEP_REJECTED, value };
   }
 
-  return { deliver, lookUp, finish };
+  return { deliver, lookUp };
 }

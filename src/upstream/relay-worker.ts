@@ -26,7 +26,7 @@ export function createRelayWorker(
   cancellations: Pick<Cancellations, 'retry'>,
 ): Worker {
   const { tasks, clock, onFailure } = book;
-  const { deliver, lookUp, finish } = createRelayDelivery(book, insert);
+  const { deliver, lookUp } = createRelayDelivery(book, insert);
 
   /** Works on a task alone. The version that the work writes on is that of the claim. */
   async function claim(task: Followed<'relay'>): Promise<void> {
@@ -53,9 +53,6 @@ export function createRelayWorker(
     switch (task.state) {
       case 'queued':
         return { due: clock.now() + LANE_CHECK, value: { reason: 'waits for an earlier order of its owner', ...task } };
-      case 'accepted':
-        await finish(task, uid);
-        return undefined;
       case 'sending': // its process has ended before the answer
       case 'unknown':
         return lookUp({ ...task, mayArrive: true }, uid);

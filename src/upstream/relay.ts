@@ -2,6 +2,7 @@ import type { Relay, RelayedOrder, RelayOutcome } from '../admission/relay.ts';
 import { createUnavailable, UpstreamError } from '../admission/upstream-error.ts';
 import type { OrderInsert } from '../ports/store.ts';
 import type { UpstreamRejection } from '../ports/upstream.ts';
+import { isEcdsa } from '../protocol/signature.ts';
 import { requireUid } from '../protocol/uid.ts';
 import type { Insert, UpstreamBook } from './context.ts';
 import { join } from './lanes.ts';
@@ -130,10 +131,11 @@ export function createRelay(book: UpstreamBook, cancel: Relay['cancel'], wakeWor
     switch (verdict.status) {
       case 'accepted':
       case 'existing': {
-        await tasks.write([put('relay', uid, now, { ...task, state: 'accepted', sent: 1, sentAt: now })]);
         const outcome = (await storeAccepted(book, insert, store)) ?? { status: 'unknown' };
-        wakeWorker();
-        if (outcome.status !== 'inserted' && outcome.status !== 'duplicate') return outcome;
+        const isStored = outcome.status === 'inserted' || outcome.status === 'duplicate';
+        if (!isStored) return lookUp({ ...task, sent: 1, sentAt: now, reason: 'it was not stored here' }, outcome);
+        const ecdsa = isEcdsa(insert.order.signingScheme);
+        await tasks.write([drop('relay', { key: uid }), put('order', uid, now, { ecdsa })]);
         return { status: verdict.status === 'existing' ? 'existing' : 'inserted' };
       }
       case 'rejected':
@@ -142,14 +144,16 @@ export function createRelay(book: UpstreamBook, cancel: Relay['cancel'], wakeWor
       case 'blocked':
         await tasks.write([drop('relay', { key: uid })]);
         return { status: 'rejected', error: createUnavailable(upstream.name, verdict.reason, verdict.until) };
-      case 'unknown': {
-        const { reason } = verdict;
-        const next: RelayTask = { ...task, state: 'unknown', sent: 1, sentAt: now, reason };
-        await tasks.write([put('relay', uid, now + READS[0], next)]);
-        wakeWorker();
-        return { status: 'unknown' };
-      }
+      case 'unknown':
+        return lookUp({ ...task, sent: 1, sentAt: now, reason: verdict.reason }, { status: 'unknown' });
     }
+  }
+
+  /** Has the order looked up by its UID. */
+  async function lookUp(task: RelayTask, outcome: RelayOutcome): Promise<RelayOutcome> {
+    await tasks.write([put('relay', task.insert.order.uid, clock.now() + READS[0], { ...task, state: 'unknown' })]);
+    wakeWorker();
+    return outcome;
   }
 
   /** An order that is on its way stays so. One that was given up begins anew: its owner submits it again. */

@@ -10,7 +10,6 @@ export type RelayState =
   | 'sending'
   /** It was sent, and no answer proves whether the other book has it. It is looked up by its UID. */
   | 'unknown'
-  | 'accepted'
   /** The other book does not have it, and receives no further request. */
   | 'rejected';
 
@@ -40,7 +39,7 @@ export interface RelayTask {
 }
 
 /** Returns whether the other book may receive an order, or may have received it. */
-export const isOnItsWay = ({ state }: Pick<RelayTask, 'state'>) => state !== 'accepted' && state !== 'rejected';
+export const isOnItsWay = ({ state }: Pick<RelayTask, 'state'>) => state !== 'rejected';
 
 /** A cancellation whose outcome is not known, by its signature. */
 export interface CancellationTask {
@@ -64,6 +63,9 @@ export interface OrderTask {
   readonly endedAt?: number;
   /** How it has ended, as `describeEnd` renders it. */
   readonly end?: string;
+  /** The sold amount in that read, and when its trades are compared again, in milliseconds since 1970. */
+  readonly sold?: string;
+  readonly tradesDue?: number;
   /** Since when reads show less than this book knows, in milliseconds since 1970. */
   readonly disputedAt?: number;
 }

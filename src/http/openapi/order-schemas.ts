@@ -158,7 +158,7 @@ export const ORDER_SCHEMAS = {
     uid: uidSchema,
     relay: z
       .object({
-        state: z.enum(['queued', 'sending', 'unknown', 'accepted', 'rejected']),
+        state: z.enum(['queued', 'sending', 'unknown', 'rejected']),
         sent: z.int().describe('Number of times it was sent.'),
         reason: z.string().describe('The last reason for the state.').optional(),
         code: z.string().describe('The code of the upstream, if there is one.').optional(),

@@ -101,7 +101,7 @@ export async function playRelay(plan: RelayPlan, store: Store = memoryStore()): 
   // An order waits for the earlier ones of its owner, each for a minute if its answer was lost.
   const isOnItsWay = async (uid: Hex) => {
     const state = (await book.upstream?.order(uid))?.relay?.state;
-    return state !== undefined && state !== 'accepted' && state !== 'rejected';
+    return state !== undefined && state !== 'rejected';
   };
   for (const [uid, claim] of claims) {
     for (let i = 0; claim === 'accepted' && i < 600 && (await isOnItsWay(uid)); i++) await pass(60_000);
