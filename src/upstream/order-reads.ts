@@ -93,7 +93,8 @@ export function createOrderReads(
       if (order === undefined || other === undefined || !current.has(order.uid)) continue;
       if (await apply(order, other, isMain ? value : undefined)) disputed.add(order.uid);
     }
-    const batch = { found, orders, current, disputed, readAt: read.startedAt, isChainFollowed: isChainFollowed() };
+    const { startedAt: readAt } = read;
+    const batch = { found, orders, current, disputed, readAt, isMain, isChainFollowed: isChainFollowed() };
     await tasks.write(due.flatMap((task) => reschedule(book, task, batch)));
     return true;
   }
@@ -120,9 +121,8 @@ export function createOrderReads(
     if (result.events.length > 0) await adopt(book, result.events);
     if (order.quote === null && found.quote !== undefined && (await store.orders.addQuote(uid, found.quote)))
       book.cache?.forget([uid]);
-    // A fill that was mined again in another block has the same amounts.
-    const isLast = task?.endedAt !== undefined && task.endedAt + WINDOW <= clock.now();
-    const isRepeated = isLast && !isFollowed && found.executedSellAmount > 0n;
+    // A fill that was mined again in another block, or replaced by another one, has the same amounts.
+    const isRepeated = !isFollowed && isDue(task, found, clock.now());
     if (result.needsTrades || isRepeated) await adoptTradesOf(book, found, isFollowed ? began.block : undefined);
     // The trades stay as they are: other facts are reverted only.
     else if (result.isReverted)
@@ -133,6 +133,10 @@ export function createOrderReads(
 
   return { step };
 }
+
+/** Returns whether the trades of an order are to be compared again: a reorganisation cannot replace them any more. */
+const isDue = (task: OrderTask | undefined, { executedSellAmount }: UpstreamOrder, now: number) =>
+  task?.tradesDue !== undefined && task.tradesDue <= now && task.sold === String(executedSellAmount);
 
 /** Returns the next read of an order that is absent or cannot be read. The interval doubles, up to an hour. */
 function postpone({ clock }: UpstreamBook, { key, version, value }: Followed<'order'>) {
@@ -148,7 +152,7 @@ function postpone({ clock }: UpstreamBook, { key, version, value }: Followed<'or
 function reschedule(
   book: UpstreamBook,
   task: Followed<'order'>,
-  { found, orders, current, disputed, readAt, isChainFollowed }: Batch,
+  { found, orders, current, disputed, readAt, isMain, isChainFollowed }: Batch,
 ): TaskChange[] {
   const { key, version, value } = task;
   const uid = key as Hex; // the key of an order task is a UID
@@ -166,8 +170,12 @@ function reschedule(
   const hasEndedHere = local === 'fulfilled' || local === 'cancelled';
   const end = hasEnded(other) || hasEndedHere ? (order && describeEnd(order)) || '' : undefined;
   const endedAt = value.endedAt === undefined || value.end !== end ? now : value.endedAt;
+  const sold = String(other.executedSellAmount);
+  const isCompared = isMain && isDue(value, other, now);
+  const tradesDue = value.sold === sold ? value.tradesDue : now + WINDOW;
   const next: OrderTask = {
     ecdsa: isEcdsa(other.signingScheme),
+    ...(sold === '0' ? {} : { sold, ...(tradesDue === undefined || isCompared ? {} : { tradesDue }) }),
     ...(isCounted ? { readAt, ...(other.status === undefined ? {} : { status: other.status }) } : {}),
     ...(end === undefined ? {} : { end, endedAt }),
     ...(disputed.has(uid) ? { disputedAt: value.disputedAt ?? now } : {}),
@@ -195,5 +203,7 @@ interface Batch {
   readonly disputed: ReadonlySet<Hex>;
   /** When the request was sent, in milliseconds since 1970. */
   readonly readAt: number;
+  /** Whether the other book itself was read, and not a failover. */
+  readonly isMain: boolean;
   readonly isChainFollowed: boolean;
 }

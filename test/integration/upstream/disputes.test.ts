@@ -96,6 +96,25 @@ describe('what the other book reports, and then no more', () => {
     expect(await here.log(uid)).toEqual(['created', 'traded', 'reverted', 'traded']);
   });
 
+  test('is a fill of an order that stays open, which another one of the same amount has replaced', async () => {
+    const here = await world();
+    const validTo = Math.floor(here.clock.now() / 1000) + 100_000;
+    const [uid = '0x'] = await postElsewhere(here, 1, { partiallyFillable: true, validTo });
+    await here.book.upstream?.follow({ uids: [uid] });
+    await here.pass(2000);
+    const order = await findElsewhere(here, uid);
+    await here.tell(here.other, 7, [part(order, 400n)]);
+    await here.pass(60_000);
+    await here.other.chain.rollback(0);
+    await here.tell(here.other, 8, [{ ...part(order, 400n), transactionHash: `0x${'5e'.repeat(32)}` }], 'b');
+    await here.pass(1_500_000, 20_000);
+    expect((await here.book.trades.list({ orderUid: uid })).map(({ blockNumber }) => blockNumber)).toEqual([8]);
+    expect(await here.log(uid)).toEqual(['created', 'traded', 'reverted', 'traded']);
+    const reads = here.upstream.calls.listTrades;
+    await here.pass(3_000_000, 20_000);
+    expect(here.upstream.calls.listTrades).toBe(reads);
+  });
+
   test('is a fill that was reverted, and is not final before', async () => {
     const here = await world();
     const [uid = '0x'] = await postElsewhere(here, 1);
