@@ -110,7 +110,13 @@ export function findAdoptable(
     }
     const ofBlock = present.filter(({ blockNumber }) => blockNumber === event.blockNumber);
     const result = findNewEvents([event], ofBlock);
-    if (result.status === 'contradiction') continue;
+    if (result.status === 'contradiction') {
+      // The index is that of a stored event, which may be out of date. Until that is known, the event keeps its own.
+      const isFree = (each: ChainEvent) => present.every((other) => formatPosition(other) !== formatPosition(each));
+      const kept = removed.find((each) => formatContent(each) === formatContent(event) && isFree(each));
+      if (kept !== undefined) present.push(...removed.splice(removed.indexOf(kept), 1));
+      continue;
+    }
     if (result.events.length === 0) {
       const stored = ofBlocks.find((each) => isLessKnown(each, event));
       if (stored === undefined || removed.includes(stored)) continue;

@@ -55,6 +55,24 @@ export const ADOPT: readonly Rule[] = [
     },
   },
   {
+    name: 'keeps an adopted trade of a complete order whose new index another order has',
+    async run({ store }) {
+      const later = order(3);
+      await place(store, SELL, later);
+      const report = (of: typeof SELL, logIndex: number) => reported(trade(of, 5, { logIndex }));
+      await store.chain.adopt([report(SELL, 1), report(later, 2)], SEEN_AT);
+      // The block was replaced by one with one log less, and the later order is read first.
+      assert.equal(await store.chain.adopt([report(later, 1)], SEEN_AT, [later.uid]), 0);
+      assert.deepEqual(await find(store, later.uid), ['fulfilled', '40', '20']);
+      assert.equal(await store.chain.adopt([report(SELL, 0)], SEEN_AT, [SELL.uid]), 1);
+      assert.equal(await store.chain.adopt([report(later, 1)], SEEN_AT, [later.uid]), 1);
+      assert.deepEqual(await find(store, SELL.uid), ['open', '40', '20']);
+      assert.deepEqual(await find(store, later.uid), ['fulfilled', '40', '20']);
+      const [first] = await store.chain.trades({ filter: { uid: later.uid }, limit: 10 });
+      assert.equal(first?.logIndex, 1);
+    },
+  },
+  {
     name: 'adds a quote to an order that has none, once, and increments the version of the order',
     async run({ store }) {
       const quote = { body: '{"gasAmount":"1"}', metadata: '{}' };
