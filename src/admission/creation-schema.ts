@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { OrderBookError } from '../errors.ts';
 import { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../protocol/order.ts';
-import { amount, hex, hexSchema, parseShape, time } from '../protocol/shape.ts';
+import { amount, epochSeconds, hex, hexSchema, parseShape } from '../protocol/shape.ts';
 import { SIGNING_SCHEMES } from '../protocol/signature.ts';
 import { MAX_UINT256, parseUint256 } from '../protocol/uint256.ts';
 import type { ParsedCreation } from './verified-order.ts';
@@ -13,7 +13,7 @@ export const orderCreation = /* @__PURE__ */ z.object({
   receiver: z.nullish(hexSchema(20)),
   sellAmount: amount(),
   buyAmount: amount(),
-  validTo: time(),
+  validTo: epochSeconds(),
   feeAmount: amount(),
   kind: z.enum(ORDER_KINDS),
   partiallyFillable: z.boolean(),

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../protocol/order.ts';
 import { PRICE_QUALITIES } from '../protocol/quote-request.ts';
-import { amountText, hexSchema, numberError, time, uint32 } from '../protocol/shape.ts';
+import { amountText, epochSeconds, hexSchema, numberError, uint32 } from '../protocol/shape.ts';
 import { SIGNING_SCHEMES } from '../protocol/signature.ts';
 
 const uint = () => uint32('must be an integer from 0 to 4294967295');
@@ -15,7 +15,7 @@ const common = {
   buyToken: hexSchema(20),
   from: hexSchema(20),
   receiver: z.nullish(hexSchema(20)),
-  validTo: z.nullish(time()),
+  validTo: z.nullish(epochSeconds()),
   validFor: z.nullish(uint()),
   appData: z.nullish(z.string()),
   appDataHash: z.nullish(hexSchema(32)),

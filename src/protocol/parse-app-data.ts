@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { type AppData, EMPTY_DOCUMENT } from './app-data.ts';
 import { isNestedDeeper, MAX_JSON_DEPTH } from './json.ts';
 import { type FeePolicy, type Metadata, NO_METADATA, type PartnerFee } from './metadata.ts';
-import { firstShapeError, hex, hexSchema, SHAPE_TEXTS, time } from './shape.ts';
+import { epochSeconds, firstShapeError, hex, hexSchema, SHAPE_TEXTS } from './shape.ts';
 import { UID_SIZE } from './uid.ts';
 import { parseUint256 } from './uint256.ts';
 
@@ -89,7 +89,7 @@ const metadata = /* @__PURE__ */ z.object({
   ),
   wrappers: z.optional(z.array(z.object({ address, data: hex(), isOmittable: z._default(z.boolean(), false) }))),
   enableFastPath: z.optional(z.unknown()),
-  validFrom: z.nullish(time()),
+  validFrom: z.nullish(epochSeconds()),
 });
 
 /**

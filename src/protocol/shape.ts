@@ -57,7 +57,7 @@ const MILLISECONDS = 1e12;
 export const uint32 = (reason: string) => z.uint32(numberError(reason));
 
 /** Creates the schema of a time. */
-export const time = () => uint32('must be whole seconds since 1970, as a uint32');
+export const epochSeconds = () => uint32('must be whole seconds since 1970, as a uint32');
 
 /** Parses a value with a schema, or returns an error with the first invalid field and the reason. */
 export function parseShape<T>(

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import type { JitOrder } from '../ports/estimator.ts';
 import { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../protocol/order.ts';
-import { amount, hex, hexSchema, time } from '../protocol/shape.ts';
+import { amount, epochSeconds, hex, hexSchema } from '../protocol/shape.ts';
 import { SIGNING_SCHEMES } from '../protocol/signature.ts';
 import { MAX_UINT256 } from '../protocol/uint256.ts';
 
@@ -23,7 +23,7 @@ const jitOrder = /* @__PURE__ */ z.object({
   sellAmount: atoms,
   buyAmount: atoms,
   executedAmount: atoms,
-  validTo: time(),
+  validTo: epochSeconds(),
   appData: hexSchema(32),
   side: z.enum(ORDER_KINDS),
   partiallyFillable: z.boolean(),

@@ -69,7 +69,9 @@ export const OPERATOR_SCHEMAS = {
       })
       .optional()
       .describe('The last auction. Absent before the first.'),
-    trades: z.array(tradeSchema).describe('The newest, at most 100. `auctionId` is that of a recent competition.'),
+    trades: z
+      .array(tradeSchema.extend({ auctionId: z.int().optional().describe('Number of a recent competition.') }))
+      .describe('The newest, at most 100.'),
     events: z
       .array(
         z.object({
