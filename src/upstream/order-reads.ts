@@ -184,6 +184,7 @@ function reschedule(
   if (end === undefined || disputed.has(uid)) return [put('order', key, now + interval, next, version)];
   const confirmation = CONFIRMATIONS.find((after) => endedAt + after > now);
   if (confirmation !== undefined) return [put('order', key, endedAt + confirmation, next, version)];
+  if (next.tradesDue !== undefined) return [put('order', key, next.tradesDue, next, version)];
   // This book must agree: the chain may have shown its part of the end only.
   const isAgreed = other.status === 'expired' || other.status === local;
   if (!isAgreed) return [put('order', key, now + CHAIN_INTERVAL, next, version)];
