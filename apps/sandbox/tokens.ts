@@ -1,4 +1,5 @@
 import type { Address } from 'intentbook';
+import { listKnownTokens } from 'intentbook/accounts';
 import { chainById, requireInteger } from '#internal';
 import { labelledAddress } from './abi.ts';
 
@@ -84,7 +85,8 @@ export function readTokens(chainId: number, options: readonly TokenOption[] = DE
 }
 
 function wrappedToken(chainId: number): SandboxToken {
-  const { wrappedNative = labelledAddress('token WETH'), wrappedSymbol: symbol = 'WETH' } = chainById(chainId) ?? {};
+  const { wrappedNative = labelledAddress('token WETH') } = chainById(chainId) ?? {};
+  const { symbol = 'WETH' } = listKnownTokens(chainId).find(({ address }) => address === wrappedNative) ?? {};
   return {
     symbol,
     name: symbol === 'WETH' ? 'Wrapped Ether' : symbol,

@@ -1,6 +1,6 @@
 import { chainById, NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address } from '../protocol/hex.ts';
-import { getNativeCurrency } from '../protocol/native-currency.ts';
+import { getNativeCurrency, getWrappedSymbol } from '../protocol/native-currency.ts';
 import type { Order } from '../records/order-json.ts';
 
 /** Decimals and symbol of a token, if known. */
@@ -91,7 +91,9 @@ export function listKnownTokens(chainId: number): ListedToken[] {
   const chain = chainById(chainId);
   const { symbol, decimals } = getNativeCurrency(chainId);
   const wrapped =
-    chain === undefined ? [] : [{ address: chain.wrappedNative, symbol: chain.wrappedSymbol, decimals: 18 }];
+    chain === undefined
+      ? []
+      : [{ address: chain.wrappedNative, symbol: getWrappedSymbol(chain.chainId), decimals: 18 }];
   const common = (COMMON[chainId] ?? []).map(([address, symbol, decimals]) => ({ address, symbol, decimals }));
   return [{ address: NATIVE_MARKER, symbol, decimals }, ...wrapped, ...common];
 }

@@ -6,6 +6,7 @@ import type { OrderData } from '../protocol/order.ts';
 import type { Rules } from '../protocol/profile.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import { getHooksGas } from '../protocol/trampoline.ts';
+import { formatIsoDate } from '../records/order-json.ts';
 import type { KnownDocument } from './documents.ts';
 import type { Limits, TokenPolicy } from './limits.ts';
 import type { VerifiedOrder } from './verified-order.ts';
@@ -99,6 +100,9 @@ const tokensAreSupported: Check<Terms, CheckContext> = ({ data }, { tokens }) =>
   return token && new OrderBookError('UnsupportedToken', `token ${token} is deny-listed`, { token });
 };
 
+/** Formats seconds since 1970 with their date. */
+const dated = (time: number) => `${time} (${formatIsoDate(time * 1000)})`;
+
 /** Checks that `validTo` is within the allowed window. See docs/internals/decisions.md#d2-9. */
 const validToIsInWindow: Check<Terms, CheckContext> = ({ data, creation }, { limits, now }) => {
   const earliest = now + limits.minValidity;
@@ -108,7 +112,7 @@ const validToIsInWindow: Check<Terms, CheckContext> = ({ data, creation }, { lim
   const code = validTo < now ? 'OrderExpired' : validTo < earliest ? 'InsufficientValidTo' : 'ExcessiveValidTo';
   const window = `${earliest}${latest === undefined ? ' or later' : ` to ${latest}`}`;
   const details = { validTo, now, earliest, ...(latest === undefined ? {} : { latest }) };
-  const description = `validTo must be ${window}, got ${validTo}; now is ${now}`;
+  const description = `validTo must be ${window}, got ${dated(validTo)}; now is ${dated(now)}`;
   return new OrderBookError(code, description, details, code === 'OrderExpired' ? 'validTo' : undefined);
 };
 
@@ -117,7 +121,7 @@ const validFromLeavesTime: Check<SubmissionTerms> = ({ data, document }, { limit
   const { validFrom } = document.content;
   const latest = data.validTo - limits.minValidity - 1;
   if (validFrom === undefined || validFrom <= latest) return undefined;
-  const description = `validFrom must be at most ${latest}, got ${validFrom}`;
+  const description = `validFrom must be at most ${latest}, got ${dated(validFrom)}`;
   return new OrderBookError('InvalidValidFrom', description, { validFrom, validTo: data.validTo, latest });
 };
 

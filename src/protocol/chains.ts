@@ -21,7 +21,6 @@ export interface ChainInfo {
   readonly segment: string;
   readonly chainId: number;
   readonly wrappedNative: Address;
-  readonly wrappedSymbol: string;
   /** The native-currency-flow contracts, if the chain has separate ones. */
   readonly ethFlow?: Readonly<Record<Environment, Address>>;
 }
@@ -54,43 +53,36 @@ export const CHAINS: readonly ChainInfo[] = [
     segment: 'mainnet',
     chainId: 1,
     wrappedNative: '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2',
-    wrappedSymbol: 'WETH',
   },
   {
     segment: 'xdai',
     chainId: 100,
     wrappedNative: '0xe91d153e0b41518a2ce8dd3d7944fa863463a97d',
-    wrappedSymbol: 'WXDAI',
   },
   {
     segment: 'arbitrum_one',
     chainId: 42161,
     wrappedNative: '0x82af49447d8a07e3bd95bd0d56f35241523fbab1',
-    wrappedSymbol: 'WETH',
   },
   {
     segment: 'base',
     chainId: 8453,
     wrappedNative: '0x4200000000000000000000000000000000000006',
-    wrappedSymbol: 'WETH',
   },
   {
     segment: 'avalanche',
     chainId: 43114,
     wrappedNative: '0xb31f66aa3c1e785363f0875a1b74e27b85fd66c7',
-    wrappedSymbol: 'WAVAX',
   },
   {
     segment: 'polygon',
     chainId: 137,
     wrappedNative: '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270',
-    wrappedSymbol: 'WPOL',
   },
   {
     segment: 'lens',
     chainId: 232,
     wrappedNative: '0x6bdc36e20d267ff0dd6097799f82e78907105e2f',
-    wrappedSymbol: 'WGHO',
     ethFlow: {
       production: '0x5a5b8ae7a0b4c0eaf453d10dccfba413f07ebdc2',
       staging: '0xfb337f8a725a142f65fb9ff4902d41cc901de222',
@@ -100,31 +92,26 @@ export const CHAINS: readonly ChainInfo[] = [
     segment: 'linea',
     chainId: 59144,
     wrappedNative: '0xe5d7c2a44ffddf6b295a15c148167daaaf5cf34f',
-    wrappedSymbol: 'WETH',
   },
   {
     segment: 'bnb',
     chainId: 56,
     wrappedNative: '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c',
-    wrappedSymbol: 'WBNB',
   },
   {
     segment: 'plasma',
     chainId: 9745,
     wrappedNative: '0x6100e367285b01f48d07953803a2d8dca5d19873',
-    wrappedSymbol: 'WXPL',
   },
   {
     segment: 'ink',
     chainId: 57073,
     wrappedNative: '0x4200000000000000000000000000000000000006',
-    wrappedSymbol: 'WETH',
   },
   {
     segment: 'sepolia',
     chainId: 11155111,
     wrappedNative: '0xfff9976782d46cc05630d1f6ebab18b2324d6b14',
-    wrappedSymbol: 'WETH',
   },
 ];
 

@@ -13,3 +13,8 @@ export function getNativeCurrency(chainId: number) {
   const [symbol, name = symbol] = NATIVE_CURRENCIES[chainId] ?? ['ETH', 'Ether'];
   return { decimals: 18, name, symbol };
 }
+
+/** Returns the symbol of the wrapped native currency of a chain, such as `WETH`. */
+export function getWrappedSymbol(chainId: number): string {
+  return `W${getNativeCurrency(chainId).symbol.toUpperCase()}`;
+}

@@ -116,9 +116,8 @@ export function formatUnknownName(what: string, name: string, known: readonly st
   return `unknown ${what} "${name}"${similar === undefined ? '' : `, did you mean "${similar}"?`}`;
 }
 
-/** Returns the most similar known name, if it is similar enough to be meant. */
+/** Returns the most similar known name, if it is similar enough to be meant. The name must be short. */
 export function findSimilarName(name: string, known: readonly string[]): string | undefined {
-  if (name.length > MAX_NAME_LENGTH) return undefined;
   const nearest = known
     .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance)[0];

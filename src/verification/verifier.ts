@@ -7,7 +7,6 @@ import { OrderBookError } from '../errors.ts';
 import type { Observer } from '../listeners.ts';
 import { type Clock, readMonotonic } from '../ports/clock.ts';
 import { type Domain, parseDomain, personalDigest } from '../protocol/eip712.ts';
-import { formatValue } from '../protocol/format-value.ts';
 import { type Address, bytesToHex, type Hex, parseHex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderData, OrderHasher, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import {
@@ -190,7 +189,7 @@ export function parseOrderData(order: SignedOrder): OrderData {
 
 function parseValidTo({ validTo }: SignedOrder): number {
   if (isUint32(validTo)) return validTo;
-  throw new OrderBookError('InvalidSignature', `validTo must be a uint32, got ${formatValue(validTo)}`);
+  throw new OrderBookError('InvalidSignature', 'validTo must be a uint32');
 }
 
 function parseChoice<T>(name: string, allowed: readonly T[], value: T | undefined, fallback?: T): T {
@@ -207,8 +206,7 @@ function parseHexField(order: SignedOrder, name: 'sellToken' | 'buyToken' | 'rec
 
 function parseAmountField(order: SignedOrder, name: 'sellAmount' | 'buyAmount' | 'feeAmount'): bigint {
   const value = parseUint256(order[name]);
-  if (typeof value === 'string')
-    throw new OrderBookError('InvalidSignature', `${name} must be a decimal uint256, got ${formatValue(order[name])}`);
+  if (typeof value === 'string') throw new OrderBookError('InvalidSignature', `${name} must be a decimal uint256`);
   return value;
 }
 

@@ -51,7 +51,8 @@ function rejectionOf({ data = {}, scheme = 'eip712', validFrom, eip1271 = 'rejec
 describe('validTo is between a minute and a year ahead, inclusive, without an upper end for a presignature', () => {
   const window = { now: NOW, earliest: NOW + 60 };
   const upTo = { ...window, latest: NOW + YEAR };
-  const words = (validTo: number, may: string) => `validTo must be ${may}, got ${validTo}; now is ${NOW}`;
+  const words = (validTo: number, may: string) => `validTo must be ${may}, got ${dated(validTo)}; now is ${dated(NOW)}`;
+  const dated = (time: number) => `${time} (${new Date(time * 1000).toISOString()})`;
   const between = `${NOW + 60} to ${NOW + YEAR}`;
   const from = `${NOW + 60} or later`;
 
@@ -129,7 +130,7 @@ describe('order check', () => {
       { validFrom: NOW + 540 },
       [
         'InvalidValidFrom',
-        `validFrom must be at most ${NOW + 539}, got ${NOW + 540}`,
+        `validFrom must be at most ${NOW + 539}, got ${NOW + 540} (${new Date((NOW + 540) * 1000).toISOString()})`,
         { validFrom: NOW + 540, validTo: NOW + 600, latest: NOW + 539 },
       ],
     ],

@@ -257,7 +257,7 @@ test('explainer names a malformed signature or order', async () => {
     'the signature is not hex text',
     'an ECDSA signature must have 65 bytes, got 64',
     'v must be 0, 1, 27 or 28, got 5',
-    'sellAmount must be a decimal uint256, got "1.5"',
+    'sellAmount must be a decimal uint256',
     'buyToken must be 20 bytes of hex text',
   ]);
 });
