@@ -15,6 +15,7 @@ import { readTokensInfo } from './token-info.ts';
 
 /** Options of the pools of a Uniswap V2 factory. */
 export interface UniswapV2PoolsOptions {
+  /** Chain id of the node (EIP-155). */
   readonly chainId: number;
   /** The factory of the pairs. */
   readonly factory: string;

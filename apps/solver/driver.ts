@@ -8,6 +8,7 @@ import { untilAborted } from './until-aborted.ts';
 
 /** Settings of a driver. */
 export interface DriverOptions {
+  /** Finds solutions of auctions, such as `createReferenceEngine`. */
   readonly engine: SolverEngine;
   /** Simulates and executes settlements: `nodeSettler({ client, wallet })`. */
   readonly settler: Settler;

@@ -8,6 +8,7 @@ import type { Fill, NodeClient, Solution, SolvableAuction, SolverEngine } from '
 
 /** Settings of the reference engine. */
 export interface ReferenceEngineOptions {
+  /** Source of liquidity, such as `uniswapV2Liquidity`. */
   readonly liquidity: Liquidity;
   /** Wrapped native currency, which orders for native currency are settled with. */
   readonly wrappedNative: Address;

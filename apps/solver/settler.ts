@@ -44,6 +44,7 @@ export interface SolverWallet {
 export interface NodeSettlerOptions {
   /** Node that settlements are simulated on, and receipts are read from. */
   readonly client: NodeClient;
+  /** Account of the solver, which sends settlements: a wallet client of viem. */
   readonly wallet: SolverWallet;
   /** Default: the production contract, the same on every chain of the protocol. */
   readonly settlementContract?: Address;

@@ -16,6 +16,7 @@ import type { Solution, SolvableAuction, SolverEngine } from './types.ts';
 export interface SolverOptions {
   /** Source of auctions: `book.auctions`, or `httpAuctions(url)`. */
   readonly auctions: AuctionSource;
+  /** Finds solutions of auctions, such as `createReferenceEngine`. */
   readonly engine: SolverEngine;
   /** Executes settlements: `nodeSettler({ client, wallet })`. */
   readonly settler: Settler;

@@ -6,6 +6,7 @@ import type { Interaction, NodeClient } from './types.ts';
 
 /** Pairs of a Uniswap V2 factory, or of a compatible one. */
 export interface UniswapV2LiquidityOptions {
+  /** Address of the factory of the pairs. */
   readonly factory: Address;
   /** Contract that receives the output of a swap: the settlement contract. */
   readonly receiver: Address;

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
+import { checkTable } from './docs-check-table.ts';
 import { codeIn, readPage, root, type Table, tablesOf } from './docs-pages.ts';
 
 const { config } = ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile);
@@ -90,6 +91,35 @@ describe('options page', () => {
     const table = tables.find((each) => each.heading === heading);
     expect(table === undefined ? [] : namesIn(table)).toEqual(membersOf(...types));
   });
+});
+
+/** Folders whose factories have their options in one table. */
+const FACTORY_FOLDERS = ['channels', 'drivers', 'estimators', 'ipfs', 'nats', 'prices', 'upstream', 'viem', 'solver'];
+
+/** Returns rows of factory, option and description, from the types of parameters and their doc comments. */
+function listFactoryOptions(): string[][] {
+  return [...exported.values()].flatMap((symbol) => {
+    const file = symbol.declarations?.[0]?.getSourceFile().fileName ?? '';
+    const folder = /\/(?:adapters|apps)\/(\w+)\/[^/]+$/.exec(file)?.[1] ?? '';
+    if (!FACTORY_FOLDERS.includes(folder) || (symbol.flags & ts.SymbolFlags.Function) === 0) return [];
+    const [signature] = checker.getTypeOfSymbol(symbol).getCallSignatures();
+    const types = signature?.parameters.map((each) => checker.getNonNullableType(checker.getTypeOfSymbol(each))) ?? [];
+    return types
+      .filter((type) => /Options$/.test((type.aliasSymbol ?? type.symbol)?.name ?? ''))
+      .flatMap((type) => checker.getPropertiesOfType(type))
+      .map((option) => {
+        const text = ts.displayPartsToString(option.getDocumentationComment(checker));
+        return [`\`${symbol.name}\``, `\`${option.name}\``, text.replace(/\s+/g, ' ').replaceAll('|', '\\|')];
+      });
+  });
+}
+
+test('options page lists every option of channels, drivers, estimators, sources and the solver', () => {
+  const path = 'docs/reference/options.md';
+  const header = ['function', 'option', 'description'];
+  const rows = listFactoryOptions();
+  checkTable(path, 'factories', header, rows, { exact: true, least: 60 });
+  expect(rows.filter(([, , description]) => description === '')).toEqual([]);
 });
 
 test.each([

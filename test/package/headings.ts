@@ -41,6 +41,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Amounts',
   'Incremental export',
   'Embedding',
+  'Adapters',
   'Add a route',
   'Add a rule',
   'Add an option',
