@@ -62,6 +62,7 @@ export interface LocalKnowledge {
  * | filled or traded less | more | the chain, if it is followed; otherwise the other book, if it lasts |
  * | signed | waits for its signature | the chain if it has all; otherwise the other book |
  * | waits for its signature, open | signed, cancelled | the other book, if it lasts and the fact is adopted |
+ * | expired, not cancelled | cancelled | the other book, if it lasts and the fact is adopted |
  * | a fee | a lower one or none | the chain, if it is followed; otherwise the other book, which attributes fees later |
  * | expired or open | open or expired | the clock of this book |
  * | a status that this release does not know | any | it stays |
@@ -86,7 +87,9 @@ export function reconcile(local: StoredOrder, found: UpstreamOrder, context: Loc
   const isOpen = found.status === 'open' || found.status === 'presignaturePending';
   const isUnsigned =
     local.state === 'open' && found.status === 'presignaturePending' && found.signingScheme === 'presign';
-  const isReopened = local.state === 'cancelled' && isOpen;
+  // An expired order that was cancelled would be reported as cancelled. A presignature would be reverted as well.
+  const hasExpired = found.status === 'expired' && !found.invalidated && found.signingScheme !== 'presign';
+  const isReopened = local.state === 'cancelled' && (isOpen || hasExpired);
   if (found.status === 'cancelled' && (local.state === 'open' || local.state === 'presignaturePending')) {
     const isChains = chain === 'all' && !isEcdsa(found);
     if (!isChains) events.push({ type: 'invalidation', uid, ...UNPLACED });
@@ -117,7 +120,8 @@ export function reconcile(local: StoredOrder, found: UpstreamOrder, context: Loc
     events,
     needsTrades,
     isReverted,
-    isDisputed: isUnsigned || isReopened || isWaiting || (isAhead && chain === 'none'),
+    // A cancellation by signature is not adopted, so it is not reverted.
+    isDisputed: isUnsigned || (isReopened && !(hasExpired && isLasting)) || isWaiting || (isAhead && chain === 'none'),
     differences,
   };
 }

@@ -173,6 +173,21 @@ describe('what the other book reports, and then no more', () => {
     expect(await here.log(uid)).toEqual(['created', 'cancelled', 'reverted']);
   });
 
+  test('is an invalidation whose block was reorganised away just before the end of the order', async () => {
+    const here = await world();
+    const validTo = Math.floor(here.clock.now() / 1000) + 100;
+    const [uid = '0x'] = await postElsewhere(here, 1, { validTo });
+    await here.book.upstream?.follow({ uids: [uid] });
+    await here.pass(2000);
+    await here.tell(here.other, 7, [owned('OrderInvalidated', here, uid)]);
+    await here.pass(80_000);
+    expect(await here.status(uid)).toBe('cancelled');
+    await here.other.chain.rollback(0);
+    await here.pass(3_000_000, 20_000);
+    expect([await here.status(uid), (await findElsewhere(here, uid)).status]).toEqual(['expired', 'expired']);
+    expect((await here.book.upstream?.order(uid))?.final).toBe(true);
+  });
+
   test('is a trade of a block that this book has seen reorganised, in an import', async () => {
     const { chain, options } = following();
     const here = await world(options);
