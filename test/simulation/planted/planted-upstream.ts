@@ -8,8 +8,8 @@ export const PLANTED_UPSTREAM: readonly PlantedFault[] = [
     area: 'upstream',
     store: 'upstream',
     file: 'src/upstream/relay.ts',
-    find: "await tasks.write([put('relay', uid, now + READS[0], next)]);",
-    replace: "await tasks.write([drop('relay', { key: uid })]); void next;",
+    find: "await tasks.write([put('relay', task.insert.order.uid, clock.now() + READS[0], { ...task, state: 'unknown' })]);",
+    replace: "await tasks.write([drop('relay', { key: task.insert.order.uid })]);",
   },
   {
     name: 'a cancellation at the other book is not taken',
