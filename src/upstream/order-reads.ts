@@ -30,6 +30,9 @@ export const BATCH = 128;
 /** Milliseconds from a read of a live order to the next one, if the owner can cancel it off chain. */
 const READ_INTERVAL = 45_000;
 
+/** The longest interval, in milliseconds. After an outage of the other book, its orders are found within this time. */
+const LONGEST_INTERVAL = 900_000;
+
 /** The same for an order whose changes are all on chain, which this book follows. */
 const CHAIN_INTERVAL = 600_000;
 
@@ -138,13 +141,13 @@ export function createOrderReads(
 const isDue = (task: OrderTask | undefined, { executedSellAmount }: UpstreamOrder, now: number) =>
   task?.tradesDue !== undefined && task.tradesDue <= now && task.sold === String(executedSellAmount);
 
-/** Returns the next read of an order that is absent or cannot be read. The interval doubles, up to an hour. */
+/** Returns the next read of an order that is absent or cannot be read. The interval doubles. */
 function postpone({ clock }: UpstreamBook, { key, version, value }: Followed<'order'>) {
   const misses = (value.misses ?? 0) + 1;
   const { validTo } = unpackUid(key as Hex); // the key of an order task is a UID
   const isLongOver = misses > MISSES && (validTo + 86_400) * 1000 < clock.now();
   if (isLongOver) return drop('order', { key, version });
-  const interval = Math.min(READ_INTERVAL * 2 ** Math.max(0, misses - MISSES), 3_600_000);
+  const interval = Math.min(READ_INTERVAL * 2 ** Math.max(0, misses - MISSES), LONGEST_INTERVAL);
   return put('order', key, clock.now() + interval, { ...value, misses }, version);
 }
 

@@ -294,6 +294,18 @@ describe('a read of the other book', () => {
     await here.pass(90_000_000, 600_000);
     expect(await here.book.upstream?.order(uid)).toBeUndefined();
   });
+
+  test('finds an order that was absent for hours within a quarter of an hour', async () => {
+    const here = await world();
+    const [uid = '0x'] = await postElsewhere(here, 1, { validTo: Math.floor(here.clock.now() / 1000) + 5 * 3600 });
+    here.upstream.change = () => undefined;
+    await here.book.upstream?.follow({ uids: [uid] });
+    await here.pass(7_200_000, 60_000);
+    expect(await here.status(uid)).toBeUndefined();
+    here.upstream.change = (order) => order;
+    await here.pass(960_000, 20_000);
+    expect(await here.status(uid)).toBe('open');
+  });
 });
 
 describe('an owner', () => {
