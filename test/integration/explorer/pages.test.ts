@@ -136,9 +136,13 @@ describe.skipIf(CHROMIUM === undefined)(`explorer pages${SKIP_REASON}`, () => {
     await page.locator('tr[data-uid]').nth(1).waitFor();
     await page.getByLabel('Kind').selectOption('sell');
     await page.waitForURL(/kind=sell/);
-    await page.getByLabel('Sell token').fill('weth');
-    await page.keyboard.press('Enter');
-    await page.waitForURL(new RegExp(`sellToken=${token('WETH')}`));
+    // A filter that is set while the page is drawn again is lost.
+    const filter = async () => {
+      await page.getByLabel('Sell token').fill('weth');
+      await page.keyboard.press('Enter');
+      return page.url();
+    };
+    await expect.poll(filter, { timeout: 20_000 }).toMatch(new RegExp(`sellToken=${token('WETH')}`));
     await page.reload();
     await page.locator(`tr[data-uid="${open}"]`).waitFor();
     expect(await page.locator('tr[data-uid]').count()).toBe(1);
