@@ -73,7 +73,8 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     port: options.port ?? 0,
   }).catch(async (error: unknown) => {
     await world.close();
-    throw error;
+    if (Object(error).code !== 'EADDRINUSE') throw error;
+    throw new Error(`the port ${options.port} is in use, choose another (port, --port)`, { cause: error });
   });
   const context: TraderContext = { book, chain, keys, token, synchronize };
   let traders = world.savedTraders;

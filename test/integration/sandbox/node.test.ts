@@ -24,6 +24,8 @@ describe('start of a node', () => {
     await using first = await createSandbox();
     const rpcPort = Number(new URL(first.rpcUrl ?? '').port);
     await expect(createSandbox({ rpcPort })).rejects.toThrow('the JSON-RPC port is in use, choose another (rpcPort');
+    const port = Number(new URL(first.url).port);
+    await expect(createSandbox({ port })).rejects.toThrow(`the port ${port} is in use, choose another (port, --port)`);
   });
 
   it('rejects with the end of the output if the node exits', async () => {
