@@ -14,8 +14,6 @@ import type { AdmissionContext } from './admission.ts';
 /** The search for the domain of a signature. Only wrong signatures need it. */
 const otherSigner = lazy(() => import('./other-signer.ts'));
 
-type SignatureContext = Pick<AdmissionContext, 'verifier' | 'domain' | 'hooksTrampoline'>;
-
 /** An order whose signature has not been checked yet. */
 export interface UnverifiedOrder {
   readonly creation: ParsedCreation;
@@ -60,7 +58,7 @@ export function parseUnverifiedOrder(
 /** Checks the signatures of many orders against their owners. Contract signatures are checked later, on chain. */
 export async function authenticate(
   orders: readonly (UnverifiedOrder | OrderBookError)[],
-  context: SignatureContext,
+  context: Pick<AdmissionContext, 'verifier' | 'domain' | 'hooksTrampoline'>,
 ): Promise<(VerifiedOrder | OrderBookError)[]> {
   const signed = orders.filter(
     (order): order is EcdsaUnverifiedOrder => !(order instanceof OrderBookError) && isSigned(order),
@@ -88,7 +86,7 @@ function isSigned(order: UnverifiedOrder): order is EcdsaUnverifiedOrder {
 function checkSigner(
   order: UnverifiedOrder,
   recovered: Address | undefined,
-  context: SignatureContext,
+  context: Pick<AdmissionContext, 'verifier' | 'domain' | 'hooksTrampoline'>,
   count: number,
 ): VerifiedOrder | OrderBookError | Promise<OrderBookError> {
   const { domain, hooksTrampoline } = context;

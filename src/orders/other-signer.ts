@@ -20,8 +20,6 @@ interface SignedData {
 
 type SchemeSignature = EcdsaSignature & { readonly scheme: EcdsaScheme };
 
-type SignatureContext = Pick<AdmissionContext, 'verifier' | 'domain'>;
-
 /**
  * Creates the rejection of an order whose owner is not its signer. Names the domain that the owner has signed for, if
  * it is a known one.
@@ -31,7 +29,7 @@ type SignatureContext = Pick<AdmissionContext, 'verifier' | 'domain'>;
 export async function createSignerError(
   { data: order, signature }: SignedData,
   data: SignerData,
-  context: SignatureContext,
+  context: Pick<AdmissionContext, 'verifier' | 'domain'>,
   count: number,
 ): Promise<OrderBookError> {
   const { recovered, expected } = data;
@@ -52,15 +50,16 @@ export async function findSignedDomain(
   account: Address,
   signature: SchemeSignature,
   digest: (domain: Domain) => Uint8Array,
-  { verifier, domain: { chainId, verifyingContract } }: SignatureContext,
+  { verifier, domain }: Pick<AdmissionContext, 'verifier' | 'domain'>,
 ): Promise<string | undefined> {
+  const { chainId, verifyingContract } = domain;
   const contracts = ENVIRONMENTS.map((environment) => deployment(environment).settlement);
   const candidates: readonly Domain[] = [
     ...contracts.map((settlementContract) => ({ chainId, settlementContract })),
     ...CHAINS.map((chain) => ({ chainId: chain.chainId, settlementContract: deployment('production').settlement })),
   ].filter((each) => each.chainId !== chainId || each.settlementContract !== verifyingContract);
   const signers = await verifier.recoverDigests(
-    candidates.map((domain) => ({ digest: digest(domain), scheme: signature.scheme, signature })),
+    candidates.map((each) => ({ digest: digest(each), scheme: signature.scheme, signature })),
   );
   const signed = candidates[signers.indexOf(account)];
   if (signed === undefined) return undefined;
