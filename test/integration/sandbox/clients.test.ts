@@ -49,7 +49,7 @@ describe('an unmodified SDK', () => {
     sellToken: sandbox.token('WETH').address,
     sellTokenDecimals: 18,
     buyToken: sandbox.token('USDC').address,
-    buyTokenDecimals: 6,
+    buyTokenDecimals: sandbox.token('USDC').decimals,
   });
 
   async function waitFor(uid: string, status: OrderStatus): Promise<void> {
@@ -60,7 +60,7 @@ describe('an unmodified SDK', () => {
     const times: number[] = [];
     for (let i = 0; i < SWAPS; i++) {
       const kind = i % 2 === 0 ? OrderKind.SELL : OrderKind.BUY;
-      const amount = String(kind === OrderKind.SELL ? ETHER / 10n : 100_000_000n);
+      const amount = String(kind === OrderKind.SELL ? ETHER / 10n : 100n * ETHER);
       const { postSwapOrderFromQuote } = await sdk.getQuote({ kind, ...tokens(), amount });
       const start = performance.now();
       const { orderId } = await postSwapOrderFromQuote();
@@ -80,7 +80,7 @@ describe('an unmodified SDK', () => {
       kind: OrderKind.SELL,
       ...tokens(),
       sellAmount: String(ETHER),
-      buyAmount: String(9_000_000_000n),
+      buyAmount: String(9_000n * ETHER),
     });
     await waitFor(orderId, 'open');
     expect(await sdk.offChainCancelOrder({ orderUid: orderId })).toBe(true);
@@ -109,7 +109,7 @@ describe('an unmodified SDK', () => {
       kind: OrderKind.SELL,
       ...tokens(),
       sellAmount: String(ETHER),
-      buyAmount: String(9_500_000_000n),
+      buyAmount: String(9_500n * ETHER),
     });
     // The SDK encodes the value of this transaction in a way that the node rejects, so that the call is made directly.
     const wallet = createWalletClient({ account, chain: sepolia, transport: http(sandbox.rpcUrl) });

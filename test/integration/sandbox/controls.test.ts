@@ -200,7 +200,7 @@ describe('sandboxes that are open at the same time', () => {
   it('start on a port that is free, and name a port that is not', async () => {
     await using sandbox = await createSandbox({ chain: 'simulated' });
     const port = Number(new URL(sandbox.url).port);
-    await expect(createSandbox({ chain: 'simulated', port })).rejects.toThrow(`EADDRINUSE`);
+    await expect(createSandbox({ chain: 'simulated', port })).rejects.toThrow(`the port ${port} is in use`);
   });
 });
 
