@@ -87,8 +87,9 @@ export function reconcile(local: StoredOrder, found: UpstreamOrder, context: Loc
   const isOpen = found.status === 'open' || found.status === 'presignaturePending';
   const isUnsigned =
     local.state === 'open' && found.status === 'presignaturePending' && found.signingScheme === 'presign';
-  // An expired order that was cancelled would be reported as cancelled. A presignature would be reverted as well.
-  const hasExpired = found.status === 'expired' && !found.invalidated && found.signingScheme !== 'presign';
+  // An expired order that was cancelled would be reported as cancelled. Its presignature, which the other book does not
+  // report after the end, is reverted as well: it has no effect any more.
+  const hasExpired = found.status === 'expired' && !found.invalidated;
   const isReopened = local.state === 'cancelled' && (isOpen || hasExpired);
   if (found.status === 'cancelled' && (local.state === 'open' || local.state === 'presignaturePending')) {
     const isChains = chain === 'all' && !isEcdsa(found);

@@ -115,7 +115,7 @@ export function createAdoption(book: UpstreamBook, insert: Insert, isChainFollow
 }
 
 /**
- * Adopts the trades of an order.
+ * Adopts the trades of an order. Returns false if the other book did not respond with the rest of them.
  *
  * @param through - The last block whose trades this book does not read from the chain. `undefined`: any.
  */
@@ -123,9 +123,9 @@ export async function adoptTradesOf(
   book: UpstreamBook,
   found: UpstreamOrder,
   through: number | undefined,
-): Promise<void> {
+): Promise<boolean> {
   const { clock } = book;
-  const { trades, isAll } = await readTrades(book, found.uid);
+  const { trades, isAll, hasEnd } = await readTrades(book, found.uid);
   const earlier = trades.filter(({ blockNumber }) => through === undefined || blockNumber <= through);
   const hasFee = isAll && earlier.length === trades.length;
   const events = toChainEvents(earlier, hasFee ? new Map([[found.uid, found.executedFee]]) : new Map());
@@ -134,6 +134,7 @@ export async function adoptTradesOf(
   const isComplete = through === undefined && sold === found.executedSellAmount;
   if (isComplete) await adopt(book, [...events, ...toFacts(found, [])], clock.now(), [found.uid]);
   else await adopt(book, events);
+  return hasEnd;
 }
 
 /** Reads the trades of an order. If the other book responds with an error, in parts: one does not block others. */
@@ -148,7 +149,7 @@ async function readTrades(book: UpstreamBook, uid: Hex) {
       offset += limit;
       limit = Math.min(TRADES, limit * PARTS);
     } else if (read.status === 'blocked' || read.httpStatus === undefined || unread.length === MAX_UNREAD) {
-      return { trades, isAll: false };
+      return { trades, isAll: false, hasEnd: false };
     } else if (limit > 1) {
       limit = Math.ceil(limit / PARTS);
     } else {
@@ -156,7 +157,7 @@ async function readTrades(book: UpstreamBook, uid: Hex) {
     }
   }
   for (const n of unread) reportDifference(book, { uid, field: 'row', local: `trade ${n}`, upstream: 'not readable' });
-  return { trades, isAll: unread.length === 0 };
+  return { trades, isAll: unread.length === 0, hasEnd: true };
 }
 
 /** Returns the trades of an order that this book has. */

@@ -90,25 +90,29 @@ export function createOrderReads(
     const current = new Set(uids.filter((uid) => orders.get(uid)?.version === before.get(uid)));
     await storeOrders([...found.values()].filter(({ uid }) => !orders.has(uid)));
     const disputed = new Set<Hex>();
+    const unsure = new Set<Hex>();
     const isMain = read.host === upstream.name;
     for (const { key, value } of due) {
       const [order, other] = [orders.get(key as Hex), found.get(key as Hex)];
       if (order === undefined || other === undefined || !current.has(order.uid)) continue;
-      if (await apply(order, other, isMain ? value : undefined)) disputed.add(order.uid);
+      const result = await apply(order, other, isMain ? value : undefined);
+      if (result.isDisputed) disputed.add(order.uid);
+      if (!result.hasTrades) unsure.add(order.uid);
     }
     const { startedAt: readAt } = read;
-    const batch = { found, orders, current, disputed, readAt, isMain, isChainFollowed: isChainFollowed() };
+    const batch = { found, orders, current, disputed, unsure, readAt, isMain, isChainFollowed: isChainFollowed() };
     await tasks.write(due.flatMap((task) => reschedule(book, task, batch)));
     return true;
   }
 
   /**
-   * Applies a read of an order. Returns whether the read shows less than this book knows.
+   * Applies a read of an order. Returns whether the read shows less than this book knows, and whether the trades could
+   * be read.
    *
    * @param task - What earlier reads have shown. `undefined`: the read is of a failover, which may be far behind, so
    * what it lacks proves nothing.
    */
-  async function apply(order: StoredOrder, found: UpstreamOrder, task: OrderTask | undefined): Promise<boolean> {
+  async function apply(order: StoredOrder, found: UpstreamOrder, task: OrderTask | undefined) {
     const { uid } = order;
     const disputedAt = task?.disputedAt;
     const began = await findBeginning();
@@ -126,12 +130,14 @@ export function createOrderReads(
       book.cache?.forget([uid]);
     // A fill that was mined again in another block, or replaced by another one, has the same amounts.
     const isRepeated = !isFollowed && isDue(task, found, clock.now());
-    if (result.needsTrades || isRepeated) await adoptTradesOf(book, found, isFollowed ? began.block : undefined);
+    let hasTrades = true;
+    if (result.needsTrades || isRepeated)
+      hasTrades = await adoptTradesOf(book, found, isFollowed ? began.block : undefined);
     // The trades stay as they are: other facts are reverted only.
     else if (result.isReverted)
       await adopt(book, [...(await listStoredTrades(book, uid)), ...toFacts(found, [])], clock.now(), [uid]);
     for (const difference of result.differences) book.differs.notify(difference);
-    return result.isDisputed && task !== undefined;
+    return { isDisputed: result.isDisputed && task !== undefined, hasTrades };
   }
 
   return { step };
@@ -155,7 +161,7 @@ function postpone({ clock }: UpstreamBook, { key, version, value }: Followed<'or
 function reschedule(
   book: UpstreamBook,
   task: Followed<'order'>,
-  { found, orders, current, disputed, readAt, isMain, isChainFollowed }: Batch,
+  { found, orders, current, disputed, unsure, readAt, isMain, isChainFollowed }: Batch,
 ): TaskChange[] {
   const { key, version, value } = task;
   const uid = key as Hex; // the key of an order task is a UID
@@ -174,7 +180,7 @@ function reschedule(
   const end = hasEnded(other) || hasEndedHere ? (order && describeEnd(order)) || '' : undefined;
   const endedAt = value.endedAt === undefined || value.end !== end ? now : value.endedAt;
   const sold = String(other.executedSellAmount);
-  const isCompared = isMain && isDue(value, other, now);
+  const isCompared = isMain && isDue(value, other, now) && !unsure.has(uid);
   const tradesDue = value.sold === sold ? value.tradesDue : now + WINDOW;
   const next: OrderTask = {
     ecdsa: isEcdsa(other.signingScheme),
@@ -187,7 +193,8 @@ function reschedule(
   if (end === undefined || disputed.has(uid)) return [put('order', key, now + interval, next, version)];
   const confirmation = CONFIRMATIONS.find((after) => endedAt + after > now);
   if (confirmation !== undefined) return [put('order', key, endedAt + confirmation, next, version)];
-  if (next.tradesDue !== undefined) return [put('order', key, next.tradesDue, next, version)];
+  if (next.tradesDue !== undefined)
+    return [put('order', key, Math.max(next.tradesDue, now + READ_INTERVAL), next, version)];
   // This book must agree: the chain may have shown its part of the end only.
   const isAgreed = other.status === 'expired' || other.status === local;
   if (!isAgreed) return [put('order', key, now + CHAIN_INTERVAL, next, version)];
@@ -205,6 +212,8 @@ interface Batch {
   /** The orders that have not changed since the request was sent. */
   readonly current: ReadonlySet<Hex>;
   readonly disputed: ReadonlySet<Hex>;
+  /** The orders whose trades could not be read. */
+  readonly unsure: ReadonlySet<Hex>;
   /** When the request was sent, in milliseconds since 1970. */
   readonly readAt: number;
   /** Whether the other book itself was read, and not a failover. */

@@ -97,7 +97,10 @@ describe('what the other book reports, and then no more', () => {
     expect(await here.log(uid)).toEqual(['created', 'traded', 'reverted', 'traded']);
   });
 
-  test('is a fill of an order that stays open, which another one of the same amount has replaced', async () => {
+  test.each([
+    ['', 1_500_000],
+    [', also if the first comparison fails', 1_800_000],
+  ])('is a fill of an open order that one of the same amount has replaced%s', async (also, time) => {
     const here = await world();
     const validTo = Math.floor(here.clock.now() / 1000) + 100_000;
     const [uid = '0x'] = await postElsewhere(here, 1, { partiallyFillable: true, validTo });
@@ -108,7 +111,13 @@ describe('what the other book reports, and then no more', () => {
     await here.pass(60_000);
     await here.other.chain.rollback(0);
     await here.tell(here.other, 8, [{ ...part(order, 400n), transactionHash: `0x${'5e'.repeat(32)}` }], 'b');
-    await here.pass(1_500_000, 20_000);
+    const { listTrades } = here.upstream;
+    if (also !== '')
+      here.upstream.listTrades = async (of, page) => {
+        const read = await listTrades(of, page);
+        return here.upstream.calls.listTrades > 2 ? read : { status: 'failed', reason: 'no answer' };
+      };
+    await here.pass(time, 20_000);
     expect((await here.book.trades.list({ orderUid: uid })).map(({ blockNumber }) => blockNumber)).toEqual([8]);
     expect(await here.log(uid)).toEqual(['created', 'traded', 'reverted', 'traded']);
     const reads = here.upstream.calls.listTrades;
@@ -173,14 +182,17 @@ describe('what the other book reports, and then no more', () => {
     expect(await here.log(uid)).toEqual(['created', 'cancelled', 'reverted']);
   });
 
-  test('is an invalidation whose block was reorganised away just before the end of the order', async () => {
+  test.each(['eip712', 'presign'])('is a reorganised invalidation of %s before its end', async (scheme) => {
     const here = await world();
-    const validTo = Math.floor(here.clock.now() / 1000) + 100;
-    const [uid = '0x'] = await postElsewhere(here, 1, { validTo });
+    const order = await here.order({ validTo: Math.floor(here.clock.now() / 1000) + 100 });
+    const signature = scheme === 'presign' ? { signingScheme: scheme, signature: '0x' } : {};
+    const { uid } = (await here.other.orders.submit({ ...order, ...signature } as never)) as { uid: Hex };
     await here.book.upstream?.follow({ uids: [uid] });
     await here.pass(2000);
+    if (scheme === 'presign') await here.tell(here.other, 6, [owned('PreSignature', here, uid, true)]);
+    await here.pass(48_000, 2000);
     await here.tell(here.other, 7, [owned('OrderInvalidated', here, uid)]);
-    await here.pass(80_000);
+    await here.pass(46_000, 2000);
     expect(await here.status(uid)).toBe('cancelled');
     await here.other.chain.rollback(0);
     await here.pass(3_000_000, 20_000);
