@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Hex } from 'intentbook';
@@ -47,6 +47,14 @@ async function start(settings: Record<string, unknown> = {}) {
     return { status: response.status, body: (await response.json()) as any };
   };
   return { other, proxy, server, call };
+}
+
+/** Returns the URL of what is between this book and the other one. */
+async function listen(listener: RequestListener): Promise<string> {
+  const edge = createServer(listener).listen(0, '127.0.0.1');
+  open.push({ close: async () => edge.close() });
+  await once(edge, 'listening');
+  return `http://127.0.0.1:${(edge.address() as AddressInfo).port}`; // of a TCP server
 }
 
 describe('a server in front of another book', () => {
@@ -126,7 +134,12 @@ describe('a server in front of another book', () => {
     const { uid } = (await other.book.orders.submit((await signOrder(alice, { validTo: later() })) as never)) as {
       uid: Hex;
     };
-    const settings = { upstream: other.url, upstreamKeyFile: keyFile, followedOwners: [alice.address] };
+    const edge = await listen(async ({ headers, url }, response) => {
+      if (headers['x-api-key'] !== 'a-key') return response.writeHead(403).end();
+      const answer = await fetch(`${other.url}${url}`);
+      return response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
+    });
+    const settings = { upstream: edge, upstreamKeyFile: keyFile, followedOwners: [alice.address] };
     const server = await serve({ port: 0, db: ':memory:', ...settings } as never);
     open.push(server);
     const read = async () => (await fetch(`${server.url}/api/v1/orders/${uid}`)).status;
@@ -156,12 +169,9 @@ describe('intentbook verify --against', () => {
     const { server, call } = await start({ db });
     const { body: uid } = await call('POST', '/api/v1/orders', await signOrder(alice, { validTo: later() }));
     await server.close();
-    const edge = createServer(({ headers }, response) =>
+    const url = await listen(({ headers }, response) =>
       headers['x-api-key'] === 'a-key' ? response.end('[]') : response.writeHead(403).end(),
-    ).listen(0, '127.0.0.1');
-    open.push({ close: async () => edge.close() });
-    await once(edge, 'listening');
-    const url = `http://127.0.0.1:${(edge.address() as AddressInfo).port}`; // of a TCP server
+    );
     const verify = (...flags: string[]) =>
       intentbook(['verify', '--db', db, '--against', url, '--json', ...flags]).ended;
     expect((await verify()).stdout).toContain('status 403');
