@@ -44,20 +44,11 @@ export function createWatch(pool: PgPool, clock: Clock, { channel, signature, li
   let stopExpecting: Cancel | undefined;
   let requested = false;
   let isListening = false;
-  let allowance = HINTS.burst;
-  let replenishedAt = clock.now();
+  const takeAllowance = createAllowance(clock);
 
   const notifyAll = () => {
     for (const hint of hints) hint();
   };
-
-  /** Returns the milliseconds until the next hint is allowed, and uses the allowance of this one. */
-  function takeAllowance(): number {
-    const passed = Math.max(clock.now() - replenishedAt, 0);
-    allowance = Math.min(allowance + passed / HINTS.interval, HINTS.burst) - 1;
-    replenishedAt = clock.now();
-    return Math.max(HINT_INTERVAL, (1 - allowance) * HINTS.interval);
-  }
 
   /** Hints at once, and for notifications in the following interval once at its end. */
   function notify(): void {
@@ -136,5 +127,17 @@ export function createWatch(pool: PgPool, clock: Clock, { channel, signature, li
       hints.clear();
       stop();
     },
+  };
+}
+
+/** Returns a function that returns the milliseconds until the next hint, and uses the allowance of that hint. */
+function createAllowance(clock: Clock): () => number {
+  let allowance = HINTS.burst;
+  let replenishedAt = clock.now();
+  return () => {
+    const passed = Math.max(clock.now() - replenishedAt, 0);
+    allowance = Math.min(allowance + passed / HINTS.interval, HINTS.burst) - 1;
+    replenishedAt = clock.now();
+    return Math.max(HINT_INTERVAL, (1 - allowance) * HINTS.interval);
   };
 }

@@ -75,15 +75,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const balances = createAccountBalances(tools, interval, options.tokenBalances ?? []);
 
   async function open(): Promise<true> {
-    for (const { book } of books) {
-      const { store: state } = (await book.ready()).checks;
-      if (state !== 'NotStarted' && state !== 'Closed') continue;
-      const reason = state === 'Closed' ? 'closed' : 'not started';
-      throw new StoreError(
-        state,
-        `the book of chain ${book.chainId} is ${reason}; start it before the account interface`,
-      );
-    }
+    await Promise.all(books.map(({ book }) => assertBookStarted(book)));
     await store.open({ clock });
     return true;
   }
@@ -134,6 +126,13 @@ export function createAccounts(options: AccountsOptions): Accounts {
     observe: observer.observe,
     reportError: onFailure,
   };
+}
+
+async function assertBookStarted(book: KnownBook['book']): Promise<void> {
+  const { store: state } = (await book.ready()).checks;
+  if (state !== 'NotStarted' && state !== 'Closed') return;
+  const reason = state === 'Closed' ? 'closed' : 'not started';
+  throw new StoreError(state, `the book of chain ${book.chainId} is ${reason}; start it before the account interface`);
 }
 
 function assertOptions(options: AccountsOptions, notifications: unknown, revertedNotifications: unknown): void {

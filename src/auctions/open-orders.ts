@@ -52,17 +52,15 @@ export function createOpenOrders(
   }
 
   function toCandidates(rows: readonly StoredOrder[]): AuctionCandidate[] {
-    return rows.flatMap((row) => toCandidate(row) ?? []);
-  }
-
-  function toCandidate(row: StoredOrder): AuctionCandidate | undefined {
-    if (row.state !== 'open' || rules === undefined) return undefined;
-    try {
-      return auctionCandidate(row, rules, share);
-    } catch (failure) {
-      onFailure(failure);
-      return undefined;
-    }
+    return rows.flatMap((row) => {
+      if (row.state !== 'open' || rules === undefined) return [];
+      try {
+        return auctionCandidate(row, rules, share) ?? [];
+      } catch (failure) {
+        onFailure(failure);
+        return [];
+      }
+    });
   }
 
   async function readAll(last: number, now: number): Promise<void> {

@@ -26,6 +26,7 @@ export function createBlockIndexing(
   context: Pick<ChainIndexerContext, 'apply' | 'observe'>,
 ) {
   const { observe } = context;
+  const apply = (batch: ChainBatch, head: BlockHeader) => applyBatch(context, batch, head);
 
   /** Stores the first checkpoint, or the first one after a rollback that left none. */
   async function begin(
@@ -112,21 +113,25 @@ export function createBlockIndexing(
     return last;
   }
 
-  /** Applies a batch. @returns false if another process has moved the checkpoint. */
-  async function apply(batch: ChainBatch, head: BlockHeader): Promise<boolean> {
-    const outcome = await context.apply(batch);
-    switch (outcome.status) {
-      case 'applied':
-        observe({ type: 'progress', block: outcome.indexedBlock.number, head: head.number });
-        return true;
-      case 'conflict':
-        throw toInconsistent(outcome);
-      case 'moved':
-        return false;
-    }
-  }
-
   return { begin, catchUp, logsBetween, advance };
+}
+
+/** Applies a batch. @returns false if another process has moved the checkpoint. */
+async function applyBatch(
+  { apply, observe }: Pick<ChainIndexerContext, 'apply' | 'observe'>,
+  batch: ChainBatch,
+  head: BlockHeader,
+): Promise<boolean> {
+  const outcome = await apply(batch);
+  switch (outcome.status) {
+    case 'applied':
+      observe({ type: 'progress', block: outcome.indexedBlock.number, head: head.number });
+      return true;
+    case 'conflict':
+      throw toInconsistent(outcome);
+    case 'moved':
+      return false;
+  }
 }
 
 const toBlockRef = ({ number, hash }: BlockRef): BlockRef => ({ number, hash });

@@ -44,27 +44,21 @@ interface NodeProgress {
  * stored. The blocks whose logs a node has deleted are found by bisection. They are skipped
  * with a quarter of the later ones.
  */
-export function createSecondRead({ getRange, blockHash, logsBetween, read, apply, observe }: SecondReadContext) {
+export function createSecondRead(context: SecondReadContext) {
+  const { getRange, logsBetween, observe } = context;
   const nodeProgress = new Map<ChainSource, NodeProgress>();
   /** The last block that any node has read so. */
   let repeatedTo: number | undefined;
   /** The node of the last attempt. The next one follows it. */
   let last: ChainSource | undefined;
 
-  /** Returns whether the node had all blocks up to a checkpoint, and applied what was missing. */
-  async function readAgain(node: ChainSource, from: number, to: number, checkpoint: BlockRef, reference: BlockRef) {
-    // A node that lags behind, or changes its fork meanwhile, may have other logs of these blocks, or none yet.
-    const isCurrent = async () => (await blockHash(node, reference.number)) === reference.hash;
-    if (!(await isCurrent())) return false;
-    const logs = await logsBetween(node, from, to);
-    if (logs === undefined || !(await isCurrent())) return false;
-    const missed = await read(node, logs);
-    if (missed.events.length === 0) return true;
-    const outcome = await apply({ ...missed, through: checkpoint, after: checkpoint });
-    if (outcome.status === 'conflict') throw toInconsistent(outcome);
-    if (outcome.status === 'moved') return false;
-    if (outcome.applied > 0) observe({ type: 'missed', events: outcome.applied, block: to });
-    return true;
+  /** Returns the node of the next attempt, if one has blocks to read. */
+  function findNext(nodes: readonly ChainSource[], before: ChainSource, newest: number): ChainSource | undefined {
+    const first = nodes.indexOf(before) + 1;
+    return [...nodes.slice(first), ...nodes.slice(0, first)].find((each) => {
+      const { to, attemptedTo } = nodeProgress.get(each) ?? { to: newest };
+      return newest > to && (attemptedTo === undefined || newest - Math.max(to, attemptedTo) >= GROUP);
+    });
   }
 
   /** Returns whether a node has the logs of a block. */
@@ -123,11 +117,7 @@ export function createSecondRead({ getRange, blockHash, logsBetween, read, apply
     /** Reads the next range of one node. */
     async run(nodes: readonly ChainSource[], current: ChainSource, checkpoint: BlockRef, blocks: readonly BlockRef[]) {
       const newest = checkpoint.number - DISTANCE;
-      const first = nodes.indexOf(last ?? current) + 1;
-      const node = [...nodes.slice(first), ...nodes.slice(0, first)].find((each) => {
-        const { to, attemptedTo } = nodeProgress.get(each) ?? { to: newest };
-        return newest > to && (attemptedTo === undefined || newest - Math.max(to, attemptedTo) >= GROUP);
-      });
+      const node = findNext(nodes, last ?? current, newest);
       const progress = node && nodeProgress.get(node);
       if (node === undefined || progress === undefined) return;
       last = node;
@@ -137,24 +127,56 @@ export function createSecondRead({ getRange, blockHash, logsBetween, read, apply
       // Of several nodes, one that does not respond waits for more blocks, so that it does not delay each step.
       if (nodes.length > 1) nodeProgress.set(node, { ...progress, attemptedTo: newest });
       try {
-        if (!(await readAgain(node, from, to, checkpoint, reference))) return;
+        if (!(await readAgain(context, node, from, to, checkpoint, reference))) return;
         nodeProgress.set(node, { to, attemptedTo: to });
         repeatedTo = Math.max(repeatedTo ?? to, to);
       } catch (failure) {
         if (failure instanceof StoreError) throw failure;
         observe({ type: 'failure', source: node.name, failure }); // the second read can be repeated later
         if (from < to || failure instanceof Inconsistent || !(await hasLogs(node, newest))) return;
-        // The node has deleted old logs, and no message shows from which block on it has them.
-        let [missing, present] = [from, newest];
-        while (present - missing > 1) {
-          const middle = Math.floor((missing + present) / 2);
-          if (await hasLogs(node, middle)) present = middle;
-          else missing = middle;
-        }
+        const missing = await findLastMissing(from, newest, (number) => hasLogs(node, number));
         // Until the next step, it may delete more.
         const skipped = missing + Math.floor((newest - missing) / 4);
         nodeProgress.set(node, { to: skipped, attemptedTo: undefined });
       }
     },
   };
+}
+
+/** Returns whether the node had all blocks up to a checkpoint, and applied what was missing. */
+async function readAgain(
+  { blockHash, logsBetween, read, apply, observe }: SecondReadContext,
+  node: ChainSource,
+  from: number,
+  to: number,
+  checkpoint: BlockRef,
+  reference: BlockRef,
+): Promise<boolean> {
+  // A node that lags behind, or changes its fork meanwhile, may have other logs of these blocks, or none yet.
+  const isCurrent = async () => (await blockHash(node, reference.number)) === reference.hash;
+  if (!(await isCurrent())) return false;
+  const logs = await logsBetween(node, from, to);
+  if (logs === undefined || !(await isCurrent())) return false;
+  const missed = await read(node, logs);
+  if (missed.events.length === 0) return true;
+  const outcome = await apply({ ...missed, through: checkpoint, after: checkpoint });
+  if (outcome.status === 'conflict') throw toInconsistent(outcome);
+  if (outcome.status === 'moved') return false;
+  if (outcome.applied > 0) observe({ type: 'missed', events: outcome.applied, block: to });
+  return true;
+}
+
+/** Returns the last block whose logs a node has deleted. No message shows it. */
+async function findLastMissing(
+  from: number,
+  newest: number,
+  hasLogs: (number: number) => Promise<boolean>,
+): Promise<number> {
+  let [missing, present] = [from, newest];
+  while (present - missing > 1) {
+    const middle = Math.floor((missing + present) / 2);
+    if (await hasLogs(middle)) present = middle;
+    else missing = middle;
+  }
+  return missing;
 }

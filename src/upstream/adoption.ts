@@ -6,7 +6,7 @@ import { toChainEvents, toFacts, toPlacement, type UpstreamDifference } from '..
 import type { Insert, UpstreamBook } from './context.ts';
 import { isFinalOrder } from './final.ts';
 import { put } from './tasks.ts';
-import { describeDomain, toInsert } from './wire.ts';
+import { describeDomain, hasEnded, toInsert } from './wire.ts';
 
 /** Key of the task that has the time at which this book began to read the chain. */
 const CHAIN = 'chain';
@@ -111,7 +111,19 @@ export function createAdoption(book: UpstreamBook, insert: Insert, isChainFollow
     book.wake();
   }
 
-  return { findBeginning, isChainsOwn, adoptTrades, storeOrders };
+  /**
+   * Stores those of the orders that this book does not have, and returns their number. Orders that have ended before a
+   * time have been imported, and this book may have deleted them since.
+   */
+  async function storeNew(orders: readonly UpstreamOrder[], since: number): Promise<number> {
+    const known = new Set((await store.orders.get(orders.map(({ uid }) => uid))).map(({ uid }) => uid));
+    const isNew = (order: UpstreamOrder) => !hasEnded(order) || order.creationDate >= since;
+    const added = orders.filter((order) => !known.has(order.uid) && isNew(order));
+    await storeOrders(added);
+    return added.length;
+  }
+
+  return { findBeginning, isChainsOwn, adoptTrades, storeOrders, storeNew };
 }
 
 /**

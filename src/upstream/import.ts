@@ -4,7 +4,6 @@ import { reportDifference, type UpstreamAdoption } from './adoption.ts';
 import type { UpstreamBook } from './context.ts';
 import type { OwnerSchedule } from './owner-schedule.ts';
 import { type Followed, type OwnerTask, put } from './tasks.ts';
-import { hasEnded } from './wire.ts';
 
 /** Rows of a page. Deep pages are slow for the other book; a page that fails is halved. */
 const PAGE = 1000;
@@ -45,7 +44,7 @@ export const NEW_OWNER: OwnerTask = { phase: 'trades', offset: 0, limit: PAGE, s
 export function createImport(
   book: UpstreamBook,
   schedule: Pick<OwnerSchedule, 'next'>,
-  { adoptTrades, storeOrders }: Pick<UpstreamAdoption, 'adoptTrades' | 'storeOrders'>,
+  { adoptTrades, storeNew }: Pick<UpstreamAdoption, 'adoptTrades' | 'storeNew'>,
 ) {
   const { upstream, store, tasks, clock } = book;
 
@@ -88,13 +87,11 @@ export function createImport(
     const uids: string[] = rows.map((uid) => uid ?? '');
     if (!continues(task, uids)) return stepBack(task);
     const { since = 0 } = task;
-    // Older ones have been imported, and this book may have deleted them since.
-    const news = orders.filter((order) => !hasEnded(order) || order.creationDate >= since);
-    const stored = { ...task, orders: task.orders + (await storeNew(news)) };
+    const stored = { ...task, orders: task.orders + (await storeNew(orders, since)) };
     const oldest = orders.at(-1)?.creationDate ?? Number.POSITIVE_INFINITY;
     if (rows.length < limited.limit && !isMain(upstream, read)) return wait(stored);
     const known = task.last === undefined ? 0 : uids.lastIndexOf(task.last) + 1;
-    const unread = reportUnread(owner, read.value, page.offset, known);
+    const unread = reportUnread(book, owner, read.value, page.offset, known);
     const next = { ...stored, skipped: task.skipped + unread };
     if (rows.length < limited.limit || oldest < since) {
       const { last: _last, since: _since, ...rest } = next;
@@ -107,17 +104,6 @@ export function createImport(
     return now(proceed(next, start > task.offset ? start : end, uids));
   }
 
-  /** Reports the rows that cannot be read, without those of the page before, and returns their number. */
-  function reportUnread(owner: Address, { orders, rows }: UpstreamOrderPage, offset: number, known: number): number {
-    const isRead = new Set<Hex | null>(orders.map(({ uid }) => uid));
-    const unread = [...rows.entries()].slice(known).filter(([, uid]) => !isRead.has(uid));
-    for (const [i, uid] of unread) {
-      const local = `row ${offset + i} of the orders of ${owner}`;
-      reportDifference(book, { uid, field: 'row', local, upstream: 'not readable' });
-    }
-    return unread.length;
-  }
-
   /** Reads the newest rows of an owner. If they do not reach down to a row that is known, more of them are read. */
   async function readNewest(owner: Address, task: OwnerTask): Promise<Step> {
     if (clock.now() - (task.began ?? 0) > DAY) return now(repass(task, clock.now()));
@@ -127,35 +113,42 @@ export function createImport(
     if (read.status !== 'read') return retry(book, owner, task, read);
     const { orders, rows } = read.value;
     const stored = await store.orders.get(orders.map(({ uid }) => uid));
-    const isKnown = new Set(stored.map(({ uid }) => uid));
+    const known = new Set(stored.map(({ uid }) => uid));
     const oldest = orders.at(-1);
-    const reaches = oldest === undefined || isKnown.has(oldest.uid) || oldest.creationDate < (task.began ?? 0) - DAY;
+    const reaches = oldest === undefined || known.has(oldest.uid) || oldest.creationDate < (task.began ?? 0) - DAY;
     if (rows.length === page.limit && !reaches)
       return now(isWhole ? repass(task, clock.now()) : { ...task, wholeAt: 0 });
-    if (orders.some(({ uid, executedSellAmount }) => !isKnown.has(uid) && executedSellAmount > 0n)) {
+    if (orders.some(({ uid, executedSellAmount }) => !known.has(uid) && executedSellAmount > 0n)) {
       const trades = await upstream.listTrades({ owner }, { offset: 0, limit: NEWEST });
       if (trades.status !== 'read') return retry(book, owner, task, trades);
       await adoptTrades(trades.value);
     }
-    // Older ones have been imported, and this book may have deleted them since.
-    const isNews = (order: UpstreamOrder) => !hasEnded(order) || order.creationDate >= clock.now() - DAY;
-    const added = await storeNew(orders.filter(isNews));
+    const added = await storeNew(orders, clock.now() - DAY);
     const value = { ...task, orders: task.orders + added, ...(isWhole && { wholeAt: clock.now() }) };
     return { due: await schedule.next(orders[0]?.creationDate), value, isCurrent: true };
-  }
-
-  /** Stores the orders that this book does not have, and returns their number. */
-  async function storeNew(orders: readonly UpstreamOrder[]): Promise<number> {
-    const known = new Set((await store.orders.get(orders.map(({ uid }) => uid))).map(({ uid }) => uid));
-    const added = orders.filter(({ uid }) => !known.has(uid));
-    await storeOrders(added);
-    return added.length;
   }
 
   const now = (value: OwnerTask): Step => ({ due: clock.now(), value });
   const wait = (value: OwnerTask): Step => ({ due: clock.now() + RETRY, value });
 
   return { step };
+}
+
+/** Reports the rows that cannot be read, without those of the page before, and returns their number. */
+function reportUnread(
+  book: UpstreamBook,
+  owner: Address,
+  { orders, rows }: UpstreamOrderPage,
+  offset: number,
+  known: number,
+): number {
+  const isRead = new Set<Hex | null>(orders.map(({ uid }) => uid));
+  const unread = [...rows.entries()].slice(known).filter(([, uid]) => !isRead.has(uid));
+  for (const [i, uid] of unread) {
+    const local = `row ${offset + i} of the orders of ${owner}`;
+    reportDifference(book, { uid, field: 'row', local, upstream: 'not readable' });
+  }
+  return unread.length;
 }
 
 /** Only the list of the book itself has an end: that of a failover may be far behind. */

@@ -89,24 +89,6 @@ export function createSubscriptionTable(session: PostgresSession, acquireLock: A
   const isUsed = async (run: Query, { account, nonce }: UsedNonce) =>
     (await run(sql.selectNonce, toBytes(account), nonce)).length > 0;
 
-  /** Returns the limit that forbids an invitation, if any. */
-  async function checkInvitation(
-    run: Query,
-    { channel, target, account }: Subscription,
-    { since, perTarget, perAccount, perClient, perDomain, perChannel, client, domain }: InvitationLimits,
-  ): Promise<InvitationLimit | undefined> {
-    await run(sql.deleteOldInvitations, since);
-    const parameters = [channel, target, domain ?? null, toBytes(account), client ?? null];
-    const [row] = await run(sql.selectInvitations, ...parameters);
-    const [waiting, ofTarget, ofDomain, ofChannel, ofAccount, ofClient] = row ?? [false, 0, 0, 0, 0, 0];
-    if (waiting) return 'pending';
-    if (ofTarget >= perTarget) return 'target';
-    if (ofAccount >= perAccount) return 'account';
-    if (ofClient >= perClient) return 'client';
-    if (ofDomain >= perDomain) return 'domain';
-    return ofChannel >= perChannel ? 'channel' : undefined;
-  }
-
   const markUsed = (run: Query, { account, nonce, expiresAt }: UsedNonce) =>
     run(sql.insertNonce, toBytes(account), nonce, expiresAt);
 
@@ -133,7 +115,7 @@ export function createSubscriptionTable(session: PostgresSession, acquireLock: A
         }
         const [counted] = await run(sql.count, owner);
         if ((counted?.[0] ?? 0) - (same === undefined ? 0 : 1) >= quota) return { status: 'quotaExceeded', quota };
-        const by = invitation === undefined ? undefined : await checkInvitation(run, subscription, invitation);
+        const by = invitation === undefined ? undefined : await checkInvitation(sql, run, subscription, invitation);
         if (by !== undefined) return { status: 'limited', by };
         await markUsed(run, nonce);
         if (same !== undefined) await run(sql.remove, same, owner);
@@ -182,4 +164,23 @@ export function createSubscriptionTable(session: PostgresSession, acquireLock: A
         return (await run(sql.remove, id, toBytes(account))).length > 0 ? 'removed' : 'missing';
       }),
   };
+}
+
+/** Returns the limit that forbids an invitation, if any. */
+async function checkInvitation(
+  sql: ReturnType<typeof prepareStatements>,
+  run: Query,
+  { channel, target, account }: Subscription,
+  { since, perTarget, perAccount, perClient, perDomain, perChannel, client, domain }: InvitationLimits,
+): Promise<InvitationLimit | undefined> {
+  await run(sql.deleteOldInvitations, since);
+  const parameters = [channel, target, domain ?? null, toBytes(account), client ?? null];
+  const [row] = await run(sql.selectInvitations, ...parameters);
+  const [waiting, ofTarget, ofDomain, ofChannel, ofAccount, ofClient] = row ?? [false, 0, 0, 0, 0, 0];
+  if (waiting) return 'pending';
+  if (ofTarget >= perTarget) return 'target';
+  if (ofAccount >= perAccount) return 'account';
+  if (ofClient >= perClient) return 'client';
+  if (ofDomain >= perDomain) return 'domain';
+  return ofChannel >= perChannel ? 'channel' : undefined;
 }

@@ -102,18 +102,10 @@ export function createSubscriptionTable(session: SqliteSession) {
         nonces.markUsed(nonce);
         if (same !== undefined) removeByNumber(same);
         if (invitation !== undefined) invitations.add(subscription, invitation, now);
-        insert.run(
-          id,
-          owner,
-          channel,
-          target,
-          JSON.stringify(types),
-          state === 'active' ? 1 : 0,
-          secret,
-          createdAt,
-          confirmation === undefined ? null : toBytes(confirmation.tokenHash),
-          confirmation?.expiresAt ?? null,
-        );
+        const token = confirmation === undefined ? null : toBytes(confirmation.tokenHash);
+        const expires = confirmation?.expiresAt ?? null;
+        const active = state === 'active' ? 1 : 0;
+        insert.run(id, owner, channel, target, JSON.stringify(types), active, secret, createdAt, token, expires);
         return { status: 'created' };
       }),
 

@@ -51,8 +51,10 @@ async function importAll(
   const book = { upstream, store: { ...store, orders }, tasks, clock, differs } as unknown as UpstreamBook;
   const schedule = { next: async () => clock.now() + 600_000 };
   const owners = createImport(book, schedule, {
-    storeOrders: async (orders) => {
-      for (const { uid } of orders) stored.add(uid);
+    storeNew: async (orders) => {
+      const added = orders.filter(({ uid }) => !stored.has(uid));
+      for (const { uid } of added) stored.add(uid);
+      return added.length;
     },
     adoptTrades: async () => 0,
   });
