@@ -144,9 +144,9 @@ export function parseAppData(document: string): AppData | string {
   try {
     root = JSON.parse(document);
   } catch {
-    return 'the document is not JSON';
+    // As no object.
   }
-  if (!isObject(root)) return 'the document is not a JSON object';
+  if (!isObject(root)) return `the app data must be a JSON object, got ${JSON.stringify(document.slice(0, 64))}`;
   const name = isPresent(root['metadata']) ? 'metadata' : 'backend';
   const metadata = root[name];
   return isPresent(metadata) ? parseMetadata(metadata, name) : NO_METADATA;
