@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { SCENARIOS } from '../scenarios/support/list.ts';
 
@@ -33,6 +33,8 @@ test('compatibility: each scenario lists the assertions of its original, and hol
       .map((line) => line.slice(5));
     const form = /: (?:held|in part|not held|excluded)(?:[ ,.;]|$)/;
     expect([name, assertions.filter((line) => !form.test(line))]).toEqual([name, []]);
+    const tests = [...list.matchAll(/`(test\/[^`]+)`/g)].map(([, path = '']) => path);
+    expect([name, tests.filter((path) => !existsSync(new URL(`../../${path}`, import.meta.url)))]).toEqual([name, []]);
     const isPartial = assertions.some((line) => /: (?:in part|not held)/.test(line));
     expect([name, result]).toEqual([name, isPartial ? 'in part' : 'holds']);
   }

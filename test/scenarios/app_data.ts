@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { keccak256, toHex } from 'viem';
+import { signOrder } from '../support/orders.ts';
 import type { Scenario } from './support/scenario.ts';
 
 const documentOf = (code: string, metadata: object = {}) =>
@@ -17,11 +18,11 @@ function decodeBase32(identifier: string): string {
  * Assertions of the original:
  * - an order with the hash of an unknown document is rejected, and reading the document is 404: held
  * - a document that comes with an order is stored under its hash, and served with the order: held
- * - a document and another hash are rejected: held in `test/integration/sandbox/error-codes.test.ts`
- * - after that, an order by the hash alone has the document: held
+ * - a document and another hash are rejected: held
+ * - after that, a quote and an order by the hash alone are accepted, and the order has the document: held
  * - a malformed document is rejected, with an order and as an upload: held
  * - an upload without a hash returns the hash with 201, and repeated uploads 200: held
- * - a document with every key of the protocol is accepted, and returned without a change: held
+ * - a document with every key of the protocol, and the zero hash, are accepted and returned without a change: held
  */
 export const scenario: Scenario = {
   shows: 'documents are stored with orders and by upload, found by hash and on IPFS, and limited in size',
@@ -49,20 +50,34 @@ export const scenario: Scenario = {
     const unnamed = documentOf('without hash');
     const uploaded = await book.put('/app_data', { fullAppData: unnamed });
     assert.deepEqual([uploaded.status, uploaded.body], [201, hashOf(unnamed)]);
+    const request = { ...terms, from: trader.address, kind: 'sell', sellAmountAfterFee: String(10n ** 18n) };
+    assert.equal((await book.post('/quote', { ...request, appData: hashOf(later) })).status, 200);
     const uid = await book.place(trader, byHash);
     assert.deepEqual((await book.get(`/orders/${uid}`)).body.fullAppData, later);
 
     // A document that comes with an order.
+    const zeroHash = await book.place(trader, { ...terms, appData: `0x${'00'.repeat(32)}`, appDataIsHash: true });
+    const hook = { target: trader.address, callData: '0x12345678', gasLimit: '21000' };
+    const addressOf = (byte: string) => `0x${byte.repeat(20)}`;
     const full = documentOf('full', {
+      quote: { slippageBps: '50' },
+      hooks: { pre: [hook], post: [hook] },
+      flashloan: {
+        liquidityProvider: addressOf('11'),
+        receiver: addressOf('22'),
+        token: addressOf('33'),
+        protocolAdapter: addressOf('44'),
+        amount: '1234',
+      },
+      signer: trader.address,
+      replacedOrder: { uid: zeroHash },
       referrer: { address: trader.address },
-      partnerFee: { bps: 5, recipient: trader.address },
+      partnerFee: { bps: 1, recipient: trader.address },
       utm: { utmSource: 'scenario' },
-      replacedOrder: { uid: `0x${'11'.repeat(56)}` },
-      hooks: { post: [{ target: trader.address, callData: '0x', gasLimit: '30000' }] },
     });
-    const replaced = full.replace(/"replacedOrder":[^}]*},/, '');
-    await book.place(trader, { ...terms, sellAmount: '1001', appData: replaced });
-    assert.equal((await book.get(`/app_data/${hashOf(replaced)}`)).body.fullAppData, replaced);
+    const complete = await book.place(trader, { ...terms, sellAmount: '1001', appData: full });
+    assert.equal((await book.get(`/orders/${complete}`)).body.fullAppData, full);
+    assert.equal((await book.get(`/app_data/${hashOf(full)}`)).body.fullAppData, full);
 
     // A document that only the gateway has.
     const fetched = await book.place(trader, {
@@ -77,7 +92,17 @@ export const scenario: Scenario = {
     const sized = (bytes: number) => documentOf('x'.repeat(bytes - documentOf('').length));
     await book.place(trader, { ...terms, sellAmount: '1003', appData: sized(8192) });
     await book.rejects(book.submit(trader, { ...terms, appData: sized(8193) }), 400, 'InvalidAppData');
-    await book.rejects(book.submit(trader, { ...terms, appData: '{"version":' }), 400, 'InvalidAppData');
+    for (const malformed of ['{"version":', '{"metadata":"invalid"}']) {
+      await book.rejects(book.submit(trader, { ...terms, appData: malformed }), 400, 'InvalidAppData');
+      const upload = book.put(`/app_data/${hashOf(malformed)}`, { fullAppData: malformed });
+      await book.rejects(upload, 400, 'AppDataInvalid');
+    }
+
+    // A document that has another hash.
+    const validTo = Math.floor(Date.now() / 1000) + 3600;
+    const other = await signOrder(trader, { ...terms, appData: '{"hello":"world"}', validTo });
+    const contradicted = book.post('/orders', { ...other, appDataHash: hashOf('{}') });
+    await book.rejects(contradicted, 400, 'AppDataHashMismatch');
     const wrong = await book.put(`/app_data/${hashOf('{}')}`, { fullAppData: documentOf('other') });
     assert.equal(wrong.status, 400);
   },

@@ -18,5 +18,6 @@ export const scenario: Scenario = {
     const { status, body } = await book.send('DELETE', `/api/v1/orders/${uid}`, signed);
     assert.deepEqual([status, body], [200, 'Cancelled']);
     await book.untilStatus(uid, 'cancelled');
+    assert.equal((await book.get(`/orders/${uid}/status`)).body.type, 'cancelled');
   },
 };

@@ -20,7 +20,7 @@ const documentOf = (pre: readonly Hook[], post: readonly Hook[] = []) =>
  * Assertions of the original:
  * - hooks with more gas than the limit are `TooMuchGas`: held
  * - a permit in a hook replaces the allowance: held
- * - hooks cannot act for the settlement contract or the settler: held, their caller is the trampoline
+ * - hooks cannot act for the settlement contract: held, their caller is the trampoline, and allowances are its own
  * - a Safe that a hook deploys trades: held, with another wallet
  * - the first hook of a partially filled order runs once, the last one with each part: held
  * - a quote is verified whose hook provides the funds: held in `test/unit/quotes/verification.test.ts`,
@@ -57,12 +57,22 @@ export const scenario: Scenario = {
     };
     await book.rejects(book.submit(trader, terms), 400, 'InsufficientAllowance');
     const hook = await permitHook(world, permit, trader);
-    const permitted = await book.place(trader, { ...terms, appData: documentOf([hook], [count('after')]) });
+    const approval = { abi: contract('PermitToken').abi, functionName: 'approve', args: [trader.address, 5n] } as const;
+    const approve = { target: permit, callData: encodeFunctionData(approval), gasLimit: '100000' };
+    const appData = documentOf([hook, approve], [count('after'), approve]);
+    const permitted = await book.place(trader, { ...terms, appData });
     await book.untilListed(permitted);
     await world.settle(book, [{ uid: permitted }]);
     await book.untilStatus(permitted, 'fulfilled');
     assert.equal(await counted('after'), 1n);
     assert.equal(String(await read('caller')).toLowerCase(), world.contracts.hooksTrampoline);
+    for (const [owner, allowance] of [
+      [world.contracts.settlement, 0n],
+      [world.contracts.hooksTrampoline, 5n],
+    ] as const) {
+      const query = { address: permit, abi: approval.abi, args: [owner, trader.address] };
+      assert.equal(await world.client.readContract({ ...query, functionName: 'allowance' }), allowance);
+    }
 
     // A wallet that a hook deploys.
     const owner = await world.createTrader();

@@ -10,7 +10,7 @@ const EMPTY = '0xb48d38f93eaa084033fc5970bf96e559c33c4cdc07d889ab00b4d63f9590739
 
 /**
  * Assertions of the original:
- * - the class of the order of the user is `limit`: held in `limit_orders`
+ * - the class of the order of the user is `limit`: held
  * - the trader receives exactly what the solution pays: held
  * - the order of the solver is at its UID, in the trades, in the transaction and at its owner: held
  * - an offset of one is an empty list: held
@@ -80,6 +80,8 @@ export const scenario: Scenario = {
     const data = encodeSettlement(trades, { auctionId });
     const txHash = await world.send(world.solver, world.contracts.settlement, data);
     await book.untilStatus(uid, 'fulfilled');
+    assert.equal((await book.get(`/orders/${uid}`)).body.class, 'limit');
+    assert.equal(await world.balance(trader.address, 'USDC'), bought);
 
     const stored = await book.until(`/orders/${jit}`, (_, { status }) => status === 200);
     assert.deepEqual(

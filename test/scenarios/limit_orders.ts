@@ -6,7 +6,9 @@ const SECOND_SOLVER = '0x00000000000000000000000000000000000050b2';
 /**
  * Assertions of the original:
  * - a single order is traded, and its class is `limit`: held
+ * - its quote shows how it would be executed only after the trade: held in `place_order_with_quote`
  * - two orders are traded, in one or in two settlements: held
+ * - requests to a driver that accepts it are compressed with Brotli: held in `test/integration/drivers/http.test.ts`
  * - two solvers win in one auction: two transactions, one winning solution each, with the order and its amounts,
  *   and the reference score of each: held; reference scores in `test/unit/auctions/drivers`
  * - fees of both orders are positive: held
@@ -41,7 +43,9 @@ export const scenario: Scenario = {
     const hashes = [];
     for (const uid of [first, second]) {
       const order = await book.untilStatus(uid, 'fulfilled');
-      assert.ok(BigInt((await book.get(`/orders/${uid}`)).body.executedFee) > 0n);
+      const full = (await book.get(`/orders/${uid}`)).body;
+      assert.equal(full.class, 'limit');
+      assert.ok(BigInt(full.executedFee) > 0n);
       const [trade] = (await book.get(`/trades?orderUid=${uid}`)).body;
       assert.equal(trade.buyAmount, order.executedBuyAmount);
       assert.ok(BigInt(order.executedBuyAmount) > BigInt(order.buyAmount));

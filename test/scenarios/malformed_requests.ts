@@ -17,8 +17,9 @@ type Case = readonly [method: string, path: string, body: unknown, status: numbe
  * - the error of a wrong body is text that contains `deserialize` or `missing field`: not held, each error is JSON with
  *   the path of the member, as the specification defines, see decision 1.1
  * - an unknown order is 404 with `errorType` and `description`: held
- * - more than 128 UIDs and a list without JSON are 400: held in `test/integration/http/cases`
+ * - more than 128 UIDs and a list without JSON are 400: held
  * - simulations with a malformed UID or block are 400, of unknown orders 404, with wrong bodies 400 or 422: held
+ * - the error of a simulation with malformed app data names it and has its text: held
  */
 export const scenario: Scenario = {
   shows: 'malformed requests get the status of their error',
@@ -42,6 +43,14 @@ export const scenario: Scenario = {
       ['GET', '/token/0x12/native_price', undefined, 400],
       ['GET', '/users/0x12/total_surplus', undefined, 400],
       ['GET', '/no/such/route', undefined, 404],
+      ['GET', `/orders/${UID}/extra`, undefined, 404],
+      ['GET', `/account/${account(5).address}/trades`, undefined, 404],
+      ['GET', '/order', undefined, 404],
+      ['GET', '/tokens', undefined, 404],
+      ['POST', '/orders', {}, 422],
+      ['POST', '/orders', '', 400],
+      ['POST', '/orders/by_uids', 'no json', 400],
+      ['POST', '/orders/by_uids', Array(129).fill(UID), 400],
       ['POST', '/orders', '{', 400],
       ['POST', '/orders', incomplete, 422],
       ['POST', '/orders', { ...order, kind: 'neither' }, 422],
@@ -73,6 +82,13 @@ export const scenario: Scenario = {
       const reply = await book.operator(method, path, body);
       assert.equal(reply.status, status, `${method} ${path} ${JSON.stringify(body)}: ${JSON.stringify(reply.body)}`);
     }
+    for (const path of ['/api/v3/orders', '/v1/orders', '/api/v2/orders']) {
+      assert.equal((await book.send('GET', path)).status, 404, path);
+    }
+    const appData = 'not valid json';
+    const malformed = await book.operator('POST', simulation, { ...order, owner: account(5).address, appData });
+    assert.equal(malformed.status, 400, JSON.stringify(malformed.body));
+    assert.match(malformed.body.description, /app data.*not valid json/i);
     const missing = await book.post('/orders', incomplete);
     assert.match(JSON.stringify(missing.body), /sellAmount/);
     assert.equal(await statusOfBareRequest(book.url), 400);

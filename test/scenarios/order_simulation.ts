@@ -6,7 +6,7 @@ import type { Scenario } from './support/scenario.ts';
  * Assertions of the original:
  * - an order that is not stored: 200 with an error that contains "reverted" without funds, and no error with
  *   funds: held
- * - a stored order at a block without funds: an error that contains "reverted": held, without an allowance
+ * - a stored order at a block without funds: an error that contains "reverted": held
  * - the same at a block with funds, and at the newest block: no error: held
  * - the request for Tenderly has the settlement contract, the type `full` and no value: held
  * - an order that is filled in part needs the funds of the rest only: held in
@@ -43,6 +43,20 @@ export const scenario: Scenario = {
     await world.approve(trader.address, 'WETH', 0n);
     assert.match(await errorOf(), /reverted/);
     assert.equal(await errorOf(`?block_number=${block}`), null);
+
+    // At a block at which its owner has spent the balance.
+    const weth = world.token('WETH');
+    await world.approve(trader.address, 'WETH');
+    const transfer =
+      `0xa9059cbb${'99'.repeat(20).padStart(64, '0')}${(10n ** 18n).toString(16).padStart(64, '0')}` as const;
+    await world.send(trader.address, weth, transfer);
+    const poor = Number(await world.client.getBlockNumber());
+    await world.mine(); // ends that block, so that the node keeps its state
+    await world.fund(trader.address, { WETH: '1' });
+    assert.match(await errorOf(`?block_number=${poor}`), /reverted/);
+    const funded = Number(await world.client.getBlockNumber());
+    assert.deepEqual([await errorOf(`?block_number=${funded}`), await errorOf()], [null, null]);
+    await world.approve(trader.address, 'WETH', 0n);
 
     // An order that is not stored.
     const validTo = Math.floor(Date.now() / 1000) + 3600;

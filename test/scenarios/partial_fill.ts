@@ -4,8 +4,10 @@ import type { Scenario } from './support/scenario.ts';
 /**
  * Assertions of the original:
  * - a partially fillable order is filled as far as the pool allows: held, by its limit price
- * - the competition has the solution with the order, and the newest one equals that of the transaction: held
- * - the status of the order names the solver and the executed amounts: held in `univ2`
+ * - the competition has the order and its solution: held
+ * - the newest competition is that of the transaction: held
+ * - the status of the order is `traded`, with the solver and the executed amounts: not held. It is that of the
+ *   remaining order, which the next auction has; the competition has the solver and the amounts
  */
 export const scenario: Scenario = {
   shows: 'an order is filled in part as far as its limit price allows, and its competition is found by transaction',
@@ -29,6 +31,11 @@ export const scenario: Scenario = {
     const [trade] = (await book.get(`/trades?orderUid=${uid}`)).body;
     const byHash = await book.send('GET', `/api/v2/solver_competition/by_tx_hash/${trade.txHash}`);
     assert.equal(byHash.status, 200);
+    assert.ok(byHash.body.auction.orders.includes(uid));
+    assert.deepEqual((await book.send('GET', '/api/v2/solver_competition/latest')).body, byHash.body);
+    const [winner] = byHash.body.solutions;
+    assert.deepEqual([winner.solverAddress, winner.orders.map(({ id }: { id: string }) => id)], [world.solver, [uid]]);
+    assert.deepEqual([winner.orders[0].sellAmount, winner.orders[0].buyAmount], [String(sold), String(bought)]);
     assert.equal((await book.send('GET', `/api/v2/solver_competition/${byHash.body.auctionId}`)).status, 200);
     assert.equal((await book.cancel(trader, uid)).status, 200);
     const { executedSellAmount, status } = await book.order(uid);

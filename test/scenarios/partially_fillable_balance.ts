@@ -18,9 +18,12 @@ export const scenario: Scenario = {
       buyAmount: world.atoms('150', 'USDC'),
       partiallyFillable: true,
     });
+    const placed = (await book.get(`/orders/${uid}`)).body;
+    assert.deepEqual([placed.class, placed.partiallyFillable], ['limit', true]);
     const half = world.atoms('100', 'DAI');
     const order = await book.until(`/orders/${uid}`, ({ executedSellAmount }) => executedSellAmount === half);
     assert.equal(order.status, 'open');
+    assert.ok((await world.balance(trader.address, 'USDC')) >= BigInt(world.atoms('75', 'USDC')));
     assert.equal(await world.balance(trader.address, 'DAI'), 0n);
     await world.fund(trader.address, { DAI: '100' });
     await book.untilStatus(uid, 'fulfilled');

@@ -18,6 +18,8 @@ export const scenario: Scenario = {
       buyAmount: world.atoms('6600000', 'USDC'),
       partiallyFillable: true,
     });
+    const placed = (await book.get(`/orders/${uid}`)).body;
+    assert.deepEqual([placed.class, placed.partiallyFillable], ['limit', true]);
     let executed = 0n;
     for (let part = 0; part < 2; part++) {
       const grown = ({ executedSellAmount }: { executedSellAmount: string }) => BigInt(executedSellAmount) > executed;

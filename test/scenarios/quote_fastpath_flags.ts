@@ -15,8 +15,13 @@ export const scenario: Scenario = {
     const documentOf = (enableFastPath: boolean) => JSON.stringify({ appCode: 'fast', metadata: { enableFastPath } });
     const quote = { sellToken, buyToken, from: trader.address, kind: 'sell', sellAmountBeforeFee: String(10n ** 18n) };
     const terms = { sellToken, buyToken, sellAmount: '1000', buyAmount: '1' };
-    assert.equal((await book.post('/quote', { ...quote, appData: documentOf(true) })).status, 400);
-    assert.equal((await book.submit(trader, { ...terms, appData: documentOf(true) })).status, 400);
+    for (const refused of [
+      await book.post('/quote', { ...quote, appData: documentOf(true) }),
+      await book.submit(trader, { ...terms, appData: documentOf(true) }),
+    ]) {
+      assert.equal(refused.status, 400);
+      assert.match(refused.body.description, /enableFastPath/);
+    }
     assert.equal((await book.post('/quote', { ...quote, appData: documentOf(false) })).status, 200);
     await book.place(trader, { ...terms, appData: documentOf(false) });
   },

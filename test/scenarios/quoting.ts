@@ -66,9 +66,11 @@ export const scenario: Scenario = {
     ]) {
       respond = () => Promise.resolve(Response.json({ kind, description: 'reason' }, { status: 400 }));
       const reply = await other.post('/quote', another());
-      assert.equal(reply.body.errorType, kind, JSON.stringify(reply.body));
+      assert.deepEqual([reply.status, reply.body.errorType], [400, kind], JSON.stringify(reply.body));
+      assert.match(reply.body.description, /reason/);
       const price = await other.get(`/token/0x${String(amount).slice(-2).repeat(20)}/native_price`);
       assert.deepEqual([price.status, price.body.errorType], [400, kind], JSON.stringify(price.body));
+      assert.match(price.body.description, /reason/);
     }
     // A source that responds after the timeout.
     let release = () => {};

@@ -26,6 +26,7 @@ export const scenario: Scenario = {
     assert.equal(foreign.status, 401, JSON.stringify(foreign.body));
     const replaced = await replace(old, '2000');
     assert.equal(replaced.status, 201, JSON.stringify(replaced.body));
+    assert.equal((await book.get(`/orders/${replaced.body}`)).body.fullAppData, documentOf(old));
     assert.deepEqual([(await book.order(old)).status, (await book.order(replaced.body)).status], ['cancelled', 'open']);
 
     await book.untilListed(replaced.body);

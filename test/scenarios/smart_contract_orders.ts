@@ -31,6 +31,7 @@ export const scenario: Scenario = {
     await book.rejects(book.post('/orders', await walletOrder(other, wallet, terms)), 400, 'InvalidEip1271Signature');
     const good = await book.post('/orders', await walletOrder(owner, wallet, terms));
     assert.equal(good.status, 201, JSON.stringify(good.body));
+    assert.equal((await book.order(good.body)).status, 'open');
     await book.untilListed(good.body);
     await world.settle(book, [{ uid: good.body }]);
     await book.untilStatus(good.body, 'fulfilled');

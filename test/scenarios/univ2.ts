@@ -41,5 +41,9 @@ export const scenario: Scenario = {
     const competition = await book.send('GET', `/api/v2/solver_competition/by_tx_hash/${txHash}`);
     assert.equal(competition.body.auctionId, auctionId);
     assert.ok(competition.body.transactionHashes.includes(txHash));
+    const { auction, solutions } = competition.body;
+    for (const token of [terms.sellToken, terms.buyToken]) assert.ok(BigInt(auction.prices[token]) > 0n);
+    assert.deepEqual([solutions[0].solverAddress, solutions[0].isWinner], [world.solver, true]);
+    assert.equal(traded.value[0].solver, world.solver);
   },
 };

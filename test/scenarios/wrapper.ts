@@ -34,6 +34,7 @@ export const scenario: Scenario = {
       buyAmount: world.atoms('2000', 'USDC'),
       appData,
     });
+    assert.equal((await book.get(`/orders/${uid}`)).body.fullAppData, appData);
     await world.fund(trader.address, { WETH: '1' });
     await book.untilListed(uid);
     const deadline = Number(await world.client.getBlockNumber()) + 100;

@@ -21,6 +21,8 @@ export interface NativeTerms {
 }
 
 export interface PlacedNative {
+  /** Validity that the user has chosen. */
+  readonly validTo: number;
   /** Calldata that invalidates the order. */
   readonly invalidation: Hex;
 }
@@ -43,5 +45,8 @@ export async function placeNative(
     quoteId: BigInt(quoteId),
   };
   await world.call(from, contract, FLOW, 'createOrder', [order], rest.sellAmount);
-  return { invalidation: encodeFunctionData({ abi: FLOW, functionName: 'invalidateOrder', args: [order] }) };
+  return {
+    validTo: order.validTo,
+    invalidation: encodeFunctionData({ abi: FLOW, functionName: 'invalidateOrder', args: [order] }),
+  };
 }
