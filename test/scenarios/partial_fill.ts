@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { recordWinner } from './support/competition.ts';
 import type { Scenario } from './support/scenario.ts';
 
 /**
@@ -6,8 +7,7 @@ import type { Scenario } from './support/scenario.ts';
  * - a partially fillable order is filled as far as the pool allows: held, by its limit price
  * - the competition has the order and its solution: held
  * - the newest competition is that of the transaction: held
- * - the status of the order is `traded`, with the solver and the executed amounts: not held. It is that of the
- *   remaining order, which the next auction has; the competition has the solver and the amounts
+ * - the status of the order is `traded` until the next auction, with the solver and the executed amounts: held
  */
 export const scenario: Scenario = {
   shows: 'an order is filled in part as far as its limit price allows, and its competition is found by transaction',
@@ -40,5 +40,27 @@ export const scenario: Scenario = {
     assert.equal((await book.cancel(trader, uid)).status, 200);
     const { executedSellAmount, status } = await book.order(uid);
     assert.deepEqual([executedSellAmount, status], [String(sold), 'cancelled']);
+
+    // Without drivers, no auction follows by itself.
+    const quiet = await world.serve();
+    const half = 10n ** 18n;
+    const parts = await quiet.place(trader, {
+      sellToken: world.token('WETH'),
+      buyToken: world.token('USDC'),
+      sellAmount: String(2n * half),
+      buyAmount: '2000',
+      partiallyFillable: true,
+    });
+    await quiet.untilListed(parts);
+    const deadline = Number(await world.client.getBlockNumber()) + 100;
+    const executed = { sellAmount: String(half), buyAmount: '1200' };
+    const auctionId = await recordWinner(quiet, parts, world.solver, deadline, [], executed);
+    await world.settle(quiet, [{ uid: parts, sold: half, bought: 1200n }], { auctionId });
+    const traded = await quiet.until(`/orders/${parts}/status`, ({ type }) => type === 'traded');
+    const executedAmounts = { sell: String(half), buy: '1200' };
+    assert.deepEqual(traded.value, [{ solver: world.solver, executedAmounts }]);
+    assert.equal((await quiet.order(parts)).status, 'open');
+    await quiet.get('/auction');
+    assert.equal((await quiet.get(`/orders/${parts}/status`)).body.type, 'active');
   },
 };

@@ -6,6 +6,7 @@ import type { Book } from './book.ts';
  * Records a competition in which one solution has won, as an operator does.
  *
  * @param created - Executed orders that the solver has created.
+ * @param executed - Executed amounts. Default: all of the order.
  */
 export async function recordWinner(
   book: Book,
@@ -13,9 +14,10 @@ export async function recordWinner(
   solver: Hex,
   deadlineBlock: number,
   created: readonly object[] = [],
+  executed?: { readonly sellAmount: string; readonly buyAmount: string },
 ): Promise<number> {
   const { body: auction } = await book.get('/auction');
-  const { sellToken, buyToken, sellAmount, buyAmount } = await book.order(uid);
+  const { sellToken, buyToken, sellAmount, buyAmount } = { ...(await book.order(uid)), ...executed };
   const { status, body } = await book.operator('POST', '/competition', {
     auctionId: auction.id,
     auctionStartBlock: auction.block,
