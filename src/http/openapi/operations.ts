@@ -27,16 +27,20 @@ const CANCELLATION: readonly ErrorCode[] = [
   'UpstreamUnavailable',
 ];
 const APP_DATA: readonly ErrorCode[] = ['InvalidAppData', 'AppDataHashMismatch'];
-const ORDER_RULES: readonly ErrorCode[] = [
+const CREATION: readonly ErrorCode[] = [
   'NonZeroFee',
   'InvalidSignature',
   'MissingFrom',
   'AppdataFromMismatch',
+  'SellAmountOverflow',
+  'BuyAmountOverflow',
+  ...APP_DATA,
+];
+const ORDER_RULES: readonly ErrorCode[] = [
+  ...CREATION,
   'UnsupportedSigningScheme',
   'DuplicatedOrder',
   'ZeroAmount',
-  'SellAmountOverflow',
-  'BuyAmountOverflow',
   'OrderExpired',
   'InsufficientValidTo',
   'ExcessiveValidTo',
@@ -61,7 +65,6 @@ const ORDER_RULES: readonly ErrorCode[] = [
   'ChainUnavailable',
   'UpstreamUnavailable',
   'OutcomeUnknown',
-  ...APP_DATA,
 ];
 const QUOTE_RULES: readonly ErrorCode[] = [
   'InvalidParameter',
@@ -270,7 +273,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: 'solvers',
     body: 'OrderSimulationRequest',
     success: { 200: { description: 'The transaction, and the reason of its revert.', body: 'OrderSimulation' } },
-    errors: ['Forbidden', 'MethodNotAllowed', 'ChainUnavailable'],
+    errors: ['InvalidParameter', 'Forbidden', 'MethodNotAllowed', 'ChainUnavailable', ...CREATION],
   },
   'POST /api/v1/quote': {
     summary: 'Requests a quote',

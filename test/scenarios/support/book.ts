@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import type { OpenApiDocument } from 'intentbook/openapi';
 import type { Hex, LocalAccount } from 'viem';
+import { createResponseCheck } from '../../integration/http/described.ts';
 import type { OrderChoice } from '../../support/orders.ts';
 import { signCancellation, signOrder } from '../../support/orders.ts';
 import { checkResponse } from '../../support/production-schemas.ts';
@@ -50,12 +52,21 @@ const TIMEOUT = 60_000;
 /** The HTTP interface of a server. */
 export class Book {
   readonly url: string;
+  #check: ReturnType<typeof createResponseCheck> | undefined;
 
   constructor(url: string) {
     this.url = url;
   }
 
-  /** Sends a request. Responses of routes of production must have the types of production. */
+  async #describe(): Promise<ReturnType<typeof createResponseCheck>> {
+    const response = await fetch(`${this.url}/openapi.json`);
+    return createResponseCheck((await response.json()) as OpenApiDocument);
+  }
+
+  /**
+   * Sends a request. Responses must be as the server describes them. Those of routes of production must have the types
+   * of production.
+   */
   async send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Reply> {
     const init: RequestInit = { method, headers };
     if (body !== undefined) {
@@ -67,6 +78,9 @@ export class Book {
     let parsed: unknown = text;
     if (response.headers.get('content-type')?.includes('json') && text !== '') parsed = JSON.parse(text);
     checkResponse(method, path, response.status, parsed);
+    this.#check ??= await this.#describe();
+    const header = (name: string) => response.headers.get(name) ?? undefined;
+    this.#check(method, path.split('?')[0] ?? '', { status: response.status, header, text, json: () => parsed });
     return { status: response.status, body: parsed, headers: response.headers };
   }
 
