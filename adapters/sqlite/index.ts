@@ -154,6 +154,8 @@ function parseFileSource(
     const expected = `must be a file path, got ${formatValue(path)}; use ${IN_MEMORY[name]}() for a store in memory`;
     throw new TypeError(`${name}: \`path\` ${expected}`);
   }
+  // Its password must not be repeated.
+  if (path.includes('://')) throw new TypeError(`${name}: \`path\` must be a file path, got a URL`);
   requireInteger(`${name}: \`busyTimeout\``, busyTimeout, 0, MAX_TIMER);
   if (typeof readOnly !== 'boolean') {
     throw new TypeError(`${name}: \`readOnly\` must be true or false, got ${formatValue(readOnly)}`);

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { formatUnknownName } from '#internal';
 import { flagOfPath } from '../settings/flags.ts';
+import { isPublic } from '../settings/setting.ts';
 
 /** Invalid settings. Each problem is one line that names its key. */
 export class ConfigError extends TypeError {
@@ -46,9 +47,10 @@ function formatValue(value: unknown, path: readonly PropertyKey[]): string {
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'an object';
   const keys = path.filter((key): key is string => typeof key === 'string' && key !== 'books' && key !== 'defaults');
-  const isPublic = flagOfPath(keys)?.setting.secret === undefined && flagOfPath(keys) !== undefined;
-  if (typeof value === 'string') return isPublic && value.length <= MAX_TEXT ? `"${value}"` : 'text';
-  return isPublic ? String(value) : `a ${typeof value}`;
+  const setting = flagOfPath(keys)?.setting;
+  const isShown = setting !== undefined && isPublic(setting, String(value));
+  if (typeof value === 'string') return isShown && value.length <= MAX_TEXT ? `"${value}"` : 'text';
+  return isShown ? String(value) : `a ${typeof value}`;
 }
 
 /** Formats a path: `books[1].chain`. */

@@ -16,6 +16,7 @@ import {
   connection,
   decimalSetting,
   enumSetting,
+  fileSetting,
   httpUrl,
   httpUrls,
   integerOrOff,
@@ -25,7 +26,6 @@ import {
   onOff,
   onOffAlone,
   ownerLimits,
-  plainTextSetting,
   price,
   tokenLogos,
 } from './types.ts';
@@ -46,8 +46,11 @@ function path() {
 }
 
 function prices() {
-  const error = 'must be prices by token, the name of a file with them, or "off"';
-  const schema = z.union([z.string().min(1), z.record(addressSetting().schema, price())], { error });
+  const expected = 'prices by token, the name of a file with them, or "off"';
+  const error = `must be ${expected}`;
+  const schema = z.union([z.literal('off'), fileSetting(expected).schema, z.record(addressSetting().schema, price())], {
+    error,
+  });
   return { schema, value: '<file>', expected: 'a file name, or "off"', fromText: (file: string) => file };
 }
 
@@ -96,7 +99,7 @@ export const BOOK_SETTINGS = {
   }),
   ...inGroup('Store', {
     db: {
-      type: plainTextSetting('<file>', 'a file name, or ":memory:"'),
+      type: fileSetting('a file name, or ":memory:" (a connection string belongs to "postgres")'),
       help: 'SQLite file, created if it is missing. `:memory:` keeps the data in memory until the process ends.',
       defaultText: '`intentbook.sqlite`; in a configuration file the name of the chain, such as `mainnet.sqlite`',
       single: 'intentbook.sqlite',

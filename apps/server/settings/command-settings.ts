@@ -1,11 +1,19 @@
 import { inGroup, type SettingTable } from './setting.ts';
-import { addressSetting, enumSetting, httpUrl, integerSetting, onOffAlone, plainTextSetting } from './types.ts';
+import {
+  addressSetting,
+  enumSetting,
+  fileSetting,
+  httpUrl,
+  integerSetting,
+  onOffAlone,
+  plainTextSetting,
+} from './types.ts';
 
 /** Flags that are no settings of a server. They are absent from the configuration file. */
 export const COMMAND_SETTINGS = {
   ...inGroup('Server', {
     config: {
-      type: plainTextSetting('<file>', 'a file name'),
+      type: fileSetting(),
       help: 'JSON configuration file with one or more books. Flags of a book cannot be combined with it.',
       common: true,
     },

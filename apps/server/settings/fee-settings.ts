@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { inGroup, type SettingTable } from './setting.ts';
-import { addressSetting, integerSetting } from './types.ts';
+import { addressSetting, fileSetting, integerSetting } from './types.ts';
 
 const ppm = integerSetting(0, 999_999).schema;
 const orders = z.enum(['any', 'inMarket', 'outOfMarket']).optional();
@@ -34,7 +34,7 @@ export type FeePolicySetting = z.output<typeof feePolicies>;
 
 function policiesOrFile() {
   const expected = 'fee policies, or the name of a file with them';
-  const schema = z.union([z.string().min(1), feePolicies], { error: `must be ${expected}` });
+  const schema = z.union([fileSetting(expected).schema, feePolicies], { error: `must be ${expected}` });
   return { schema, value: '<file>', expected: 'a file name', fromText: (file: string) => file };
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { FLAGS, type Flag, findFlag } from './flags.ts';
+import { isPublic } from './setting.ts';
 import { suggest } from './suggest.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -113,14 +114,14 @@ function put(values: Record<string, unknown>, path: readonly string[], value: un
 }
 
 function parse({ setting, inFile }: Flag, given: string, source: string): unknown {
-  const { type, secret } = setting;
+  const { type } = setting;
   const text = inFile ? readSecret(given, source) : given;
   const value = text === '' ? undefined : type.fromText(text);
   const { success, data } = type.schema.safeParse(value);
   // The schema of an optional value accepts undefined.
   if (success && value !== undefined) return data;
   const place = inFile ? `${source}: the content of "${given}"` : source;
-  const got = secret === true ? '' : `, got "${text}"${suggest(text, type.names ?? [])}`;
+  const got = isPublic(setting, text) ? `, got "${text}"${suggest(text, type.names ?? [])}` : '';
   throw new UsageError(`${place} must be ${type.expected}${got}`);
 }
 

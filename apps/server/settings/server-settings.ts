@@ -6,6 +6,7 @@ import { inGroup, type SettingTable } from './setting.ts';
 import {
   email,
   enumSetting,
+  fileSetting,
   httpUrl,
   httpUrls,
   integerOrOff,
@@ -18,6 +19,7 @@ import {
   plainHttpUrl,
   plainTextSetting,
   rateLimit,
+  storeLocation,
   url,
 } from './types.ts';
 import { usdPrices } from './usd-prices.ts';
@@ -99,7 +101,7 @@ export const SERVER_SETTINGS = {
   }),
   ...inGroup('Accounts', {
     accounts: {
-      type: plainTextSetting('<location>', 'a file name, ":memory:", a connection string or "off"'),
+      type: storeLocation(),
       help: 'Account store: a file, `:memory:`, a PostgreSQL connection string, or `off`.',
       defaultText: 'next to the file of the first book; `off` if that book is in PostgreSQL',
       secret: true,
@@ -130,7 +132,7 @@ export const SERVER_SETTINGS = {
       defaultText: '`affiliateTerms` for every code',
     },
     affiliatePayouts: {
-      type: plainTextSetting('<file>', 'a file name'),
+      type: fileSetting(),
       help: 'File of payouts: address, role and US dollars in each line. It is read again when it changes.',
       defaultText: 'no payouts',
     },

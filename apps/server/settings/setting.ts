@@ -79,6 +79,11 @@ export interface Ungrouped {
 /** Settings by key. */
 export type SettingTable = Readonly<Record<string, Setting>>;
 
+/** Returns whether a message may repeat a text: not that of a secret, and no URL with a password. */
+export function isPublic({ secret }: Ungrouped, text: string): boolean {
+  return secret !== true && !/:\/\/[^/]*@/.test(text);
+}
+
 /** Adds the heading to the settings of a group. */
 export function inGroup<const G extends Group, const T extends Readonly<Record<string, Ungrouped>>>(
   group: G,

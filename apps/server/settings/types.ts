@@ -26,6 +26,18 @@ export const matching = (pattern: RegExp, value: string, expected: string) => {
   return textSetting(z.string({ error }).regex(pattern, { error }), value, expected);
 };
 
+/** The name of a file. A URL and a word that switches a setting are not: SQLite would create a file with this name. */
+export const fileSetting = (expected = 'a file name', value = '<file>') =>
+  matching(/^(?!(?:on|off|true|false|yes|no)$|[a-z][a-z\d+.-]*:\/\/)./is, value, expected);
+
+/** The location of an account store: a file, `:memory:`, a connection string or `off`. */
+export const storeLocation = () => {
+  const expected = 'a file name, ":memory:", a connection string or "off"';
+  const error = `must be ${expected}`;
+  const schema = z.union([z.literal('off'), connection().schema, fileSetting().schema], { error });
+  return textSetting(schema, '<location>', expected);
+};
+
 export const addressSetting = () => ({
   ...matching(/^0x[0-9a-fA-F]{40}$/, '<address>', ADDRESS),
   fromText: (given: string) => parseHex(given, 20),
@@ -177,10 +189,11 @@ export const hashes = () => {
 
 /** Addresses, or the name of a file with them. A text that begins with `0x` is a list. */
 export const addressesOrFile = () => {
-  const error = 'must be a list of addresses, or the name of a file with them';
+  const expected = 'a list of addresses, or the name of a file with them';
+  const error = `must be ${expected}`;
   const list = z.array(addressSetting().schema, { error }).readonly();
   return {
-    schema: z.union([list, plainText(error)], { error }),
+    schema: z.union([list, fileSetting(expected).schema], { error }),
     value: '<addresses|file>',
     expected: 'addresses separated by commas, or a file name',
     fromText: (text: string) => (/^\s*0x/i.test(text) ? splitList(text) : text),

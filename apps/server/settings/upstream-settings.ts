@@ -1,5 +1,14 @@
 import { inGroup, type SettingTable } from './setting.ts';
-import { addresses, decimalSetting, enumSetting, hashes, httpUrl, httpUrls, plainTextSetting } from './types.ts';
+import {
+  addresses,
+  decimalSetting,
+  enumSetting,
+  fileSetting,
+  hashes,
+  httpUrl,
+  httpUrls,
+  plainTextSetting,
+} from './types.ts';
 
 /** Settings of the order book behind a book. */
 export const UPSTREAM_SETTINGS = inGroup('Upstream', {
@@ -18,13 +27,13 @@ export const UPSTREAM_SETTINGS = inGroup('Upstream', {
     requires: 'upstream',
   },
   upstreamKeyFile: {
-    type: plainTextSetting('<file>', 'the name of a file'),
+    type: fileSetting(),
     help: 'File with the key that is sent as `X-API-Key`. It is read at each request, so that a key can be replaced.',
     defaultText: 'none',
     requires: 'upstream',
   },
   upstreamHeaderFile: {
-    type: plainTextSetting('<file>', 'the name of a file'),
+    type: fileSetting(),
     help: 'File with a JSON object of further headers, such as those of a partner programme. It is read at each request.',
     defaultText: 'none',
     requires: 'upstream',

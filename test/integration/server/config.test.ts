@@ -68,6 +68,8 @@ describe('chain without a known deployment', () => {
 
 const CONNECTION = 'a connection string: postgres://user:password@host:5432/database';
 
+const DATABASE_FILE = 'a file name, or ":memory:" (a connection string belongs to "postgres")';
+
 describe('configuration error', () => {
   const ORACLE = `0x${'12'.repeat(20)}`;
   const oneBook = (book: object) => ({ books: [{ chain: 'sepolia', ...book }] });
@@ -110,6 +112,8 @@ describe('configuration error', () => {
     [oneBook({ settlementContract: '0x12' }), 'books[0].settlementContract must be 0x and 40 hex digits'],
     [oneBook({ solvers: ['localhost:80'] }), 'books[0].solvers[0] must be an http or https URL'],
     [oneBook({ prices: { '0x12': '1' } }), 'books[0].prices'],
+    [oneBook({ db: 'postgres://me:secret@db/books' }), `books[0].db must be ${DATABASE_FILE}, got text`],
+    [oneBook({ deniedTokens: 'true' }), 'books[0].deniedTokens must be a list of addresses, or the name of a file'],
     [oneBook({ prices: 7 }), 'books[0].prices must be prices by token, the name of a file with them, or "off", got 7'],
     [oneBook({ sanctionsOracle: ORACLE }), 'books[0]: "rpc" is missing: "sanctionsOracle" requires it'],
     [

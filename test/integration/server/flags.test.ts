@@ -19,6 +19,10 @@ afterAll(cleanUp);
 
 const URL = 'postgres://me:secret@db:5432/books';
 
+const DATABASE_FILE = 'a file name, or ":memory:" (a connection string belongs to "postgres")';
+const ACCOUNT_LOCATION = 'a file name, ":memory:", a connection string or "off"';
+const PLAIN_URL = 'an http or https URL without a user name and a password';
+
 /** Returns the command that serves with these settings. */
 const served = (options: object, more: object = {}) => ({ name: 'serve', options, warnings: [], ...more });
 
@@ -96,6 +100,25 @@ describe('command-line flags', () => {
     expect(read(`${a}, ${b}`)).toEqual(served({ [name]: [a, b] }));
     expect(read('/etc/denied,0x1.txt')).toEqual(served({ [name]: '/etc/denied,0x1.txt' }));
     for (const text of [`${a},0x12`, '0x12']) expect(() => read(text)).toThrow('addresses separated by commas');
+  });
+
+  test.each([
+    'db',
+    'accounts',
+    'prices',
+    'affiliate-payouts',
+    'upstream-key-file',
+    'upstream-header-file',
+    'fee-policies',
+    'denied-addresses',
+    'denied-tokens',
+  ])('--%s has a file name that is no word of a switch', (flag) => {
+    const upstream = flag.startsWith('upstream') ? ['--upstream', 'http://a'] : [];
+    const read = (text: string) => parseCommand(['serve', `--${flag}`, text, ...upstream], {});
+    for (const text of ['on', 'true', 'YES', 'no', 'mysql://a/b']) {
+      expect(() => read(text)).toThrow(new RegExp(`^--${flag} must be .*file name`));
+    }
+    for (const text of ['./on', 'once', 'no.txt']) expect(read(text)).toMatchObject({ name: 'serve' });
   });
 
   test('the help of --affiliate-statistics names the terms that it requires', () => {
@@ -305,7 +328,13 @@ describe('command-line flags', () => {
     ]),
     [['serve', '--port='], {}, '--port must be an integer from 0 to 65535, got ""'],
     [['serve', '--host='], {}, '--host must be an address of this machine, got ""'],
-    [['serve', '--db='], {}, '--db must be a file name, or ":memory:", got ""'],
+    [['serve', '--db='], {}, `--db must be ${DATABASE_FILE}, got ""`],
+    [['serve', '--db', URL], {}, `--db must be ${DATABASE_FILE}`],
+    [['serve', '--db', 'on'], {}, `--db must be ${DATABASE_FILE}, got "on"`],
+    [['serve'], { INTENTBOOK_DB: URL }, `INTENTBOOK_DB must be ${DATABASE_FILE}`],
+    [['serve', '--accounts', 'on'], {}, `--accounts must be ${ACCOUNT_LOCATION}`],
+    [['serve', '--accounts', 'mysql://me:secret@db/books'], {}, `--accounts must be ${ACCOUNT_LOCATION}`],
+    [['serve', '--coin-gecko-url', 'https://me:secret@db/'], {}, `--coin-gecko-url must be ${PLAIN_URL}`],
     [
       ['serve', '--chain', 'sepola'],
       {},

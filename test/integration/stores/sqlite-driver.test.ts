@@ -23,6 +23,7 @@ test.each([
   [{ file: 'x' }, 'unknown option "file", use "path"'],
   [{ filename: 'x' }, 'unknown option "filename", use "path"'],
   [{ path: 7 }, '`path` must be a file path, got 7; use MEMORY() for a store in memory'],
+  [{ path: 'postgres://me:secret@db/books' }, '`path` must be a file path, got a URL'],
   [{ path: ':memory:' }, '`path` must be a file path, got ":memory:"; use MEMORY() for a store in memory'],
   [{ path: 'x', busyTimeout: -1 }, '`busyTimeout` must be an integer from 0 to 2147483647, got -1'],
   [{ path: 'x', synchronous: 'full' }, '`synchronous` must be one of OFF, NORMAL, FULL, EXTRA, got "full"'],
