@@ -4,6 +4,7 @@ import {
   BUY_TOKEN_DESTINATIONS,
   formatDecimal,
   ORDER_KINDS,
+  parseDateTime,
   parseDecimal,
   parseHex,
   SELL_TOKEN_SOURCES,
@@ -87,7 +88,7 @@ function parseOrder(order: Members, hash: (document: string) => Hex): UpstreamOr
     buyTokenBalance: need(parseName(order['buyTokenBalance'] ?? 'erc20', BUY_TOKEN_DESTINATIONS)),
     signingScheme: need(parseName(order['signingScheme'], SIGNING_SCHEMES)),
     signature: parseHex(order['signature']) ?? '0x',
-    creationDate: need(parseDate(order['creationDate'])),
+    creationDate: need(parseDateTime(order['creationDate'])),
     status: parseName(order['status'], UPSTREAM_STATUSES),
     class: parseName(order['class'], CLASSES) ?? 'limit',
     settlementContract: parseHex(order['settlementContract'], 20),
@@ -181,11 +182,4 @@ function parseBoolean(value: unknown): boolean | undefined {
 
 function parseName<Name extends string>(value: unknown, names: readonly Name[]): Name | undefined {
   return names.find((name) => name === value);
-}
-
-/** Parses a date of RFC 3339 with up to nine digits of its second, in UTC if it has no zone. Returns milliseconds. */
-function parseDate(value: unknown): number | undefined {
-  if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\dT/.test(value)) return undefined;
-  const time = Date.parse(/(?:Z|[+-]\d\d:\d\d)$/i.test(value) ? value : `${value}Z`);
-  return Number.isNaN(time) ? undefined : time;
 }

@@ -1,5 +1,12 @@
 import type { Address, AuctionOrder, Hex } from 'intentbook';
-import { assertKnownOptions, createFailureReporter, MAX_TIMER, requireFunctions, requireInteger } from '#internal';
+import {
+  assertKnownOptions,
+  createFailureReporter,
+  MAX_TIMER,
+  parseDateTime,
+  requireFunctions,
+  requireInteger,
+} from '#internal';
 import { encodeSettlement } from './encode.ts';
 import { getExecution, getScore } from './execution.ts';
 import type { SettlementReceipt, Settler } from './settler.ts';
@@ -259,9 +266,9 @@ function parseInteger(name: string, value: unknown): number {
 
 function parseAuction(body: unknown): { readonly auction: SolvableAuction; readonly deadline: number } {
   const { id, orders, tokens, deadline } = requireObject(body);
-  const [number, time] = [Number(id), Date.parse(String(deadline))];
+  const [number, time] = [Number(id), parseDateTime(deadline)];
   if (!Number.isSafeInteger(number)) throw new DriverFailure('InvalidAuctionId', 'id must be an integer');
-  if (!Array.isArray(orders) || !Array.isArray(tokens) || Number.isNaN(time)) {
+  if (!Array.isArray(orders) || !Array.isArray(tokens) || time === undefined) {
     throw new DriverFailure('MalformedRequest', 'orders and tokens must be lists, and deadline a date');
   }
   const priced = tokens.flatMap((token): [Address, string][] => {
@@ -276,8 +283,8 @@ function parseAuction(body: unknown): { readonly auction: SolvableAuction; reado
 /** Parses the deadline of a quote. `undefined` if it has none. */
 function parseDeadline(text: string | null): { readonly deadline: number } | undefined {
   if (text === null) return undefined;
-  const deadline = Date.parse(text);
-  if (Number.isNaN(deadline)) throw new DriverFailure('MalformedRequest', 'deadline must be a date');
+  const deadline = parseDateTime(text);
+  if (deadline === undefined) throw new DriverFailure('MalformedRequest', 'deadline must be a date');
   return { deadline };
 }
 

@@ -1,6 +1,6 @@
 import type { Announcement, AnnouncementSource } from 'intentbook';
 import * as z from 'zod';
-import { readResponseText } from '#internal';
+import { parseDateTime, readResponseText } from '#internal';
 
 /** Maximum size of a response in bytes. */
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -10,7 +10,7 @@ const ITEM = z.object({
   id: z.int().min(0),
   title: z.string().nullish(),
   description: z.string(),
-  createdAt: z.string().refine((text) => !Number.isNaN(Date.parse(text))),
+  createdAt: z.string().transform(parseDateTime).pipe(z.number()),
   url: z.string().nullish(),
   thumbnail: z.string().nullish(),
 });
@@ -42,5 +42,5 @@ function toAnnouncement(item: z.output<typeof ITEM> | undefined): Announcement |
   if (item === undefined) return undefined;
   const { id, title, description, createdAt, url, thumbnail } = item;
   const metadata = Object.fromEntries(Object.entries({ title, url, thumbnail }).filter(([, value]) => value != null));
-  return { id, at: Date.parse(createdAt), message: description, metadata };
+  return { id, at: createdAt, message: description, metadata };
 }
