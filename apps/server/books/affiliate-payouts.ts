@@ -36,7 +36,7 @@ function getVersion(file: string): string {
 function readPayouts(file: string): ReadonlyMap<string, bigint> {
   const sums = new Map<string, bigint>();
   for (const [i, line] of readText(file).split('\n').entries()) {
-    const text = line.replace(/#.*/, '').trim();
+    const text = line.replace(/#.*/s, '').trim();
     if (text === '') continue;
     const [address, role, amount, ...more] = text.split(/[\s,]+/);
     const account = parseHex(address, 20);

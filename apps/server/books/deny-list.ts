@@ -66,7 +66,7 @@ function readAddresses(file: string): string[] {
   return readText(file)
     .split('\n')
     .flatMap((line, i) => {
-      const text = line.replace(/#.*/, '').trim();
+      const text = line.replace(/#.*/s, '').trim();
       if (text === '') return [];
       const address = parseHex(text, 20);
       if (address === undefined) {

@@ -20,7 +20,7 @@ async function written(content: string): Promise<string> {
 describe('deny list', () => {
   test('reads addresses, comments and empty lines', async () => {
     const list = createDenyList(
-      await written(`# sanctioned\n${FIRST}  # since May\n\n${SECOND?.toUpperCase().replace('X', 'x')}\n`),
+      await written(`# sanctioned\n${FIRST}  # since\u2028May\n\n${SECOND?.toUpperCase().replace('X', 'x')}\n`),
     );
     expect([...list.addresses]).toEqual([FIRST, SECOND]);
     list.close();

@@ -160,7 +160,10 @@ test('server computes statistics of affiliates from its books, with payouts of a
   const folder = mkdtempSync(join(tmpdir(), 'intentbook-payouts-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'payouts.txt');
-  writeFileSync(file, `# payouts\n${address} affiliate 10.25\n${address}, affiliate, 2 # May\n${address} trader 5\n`);
+  writeFileSync(
+    file,
+    `# payouts\n${address} affiliate 10.25\n${address}, affiliate, 2 # in\u2029May\n${address} trader 5\n`,
+  );
   const request = await startServer({
     db: ':memory:',
     affiliateTerms: terms,
