@@ -9,6 +9,7 @@ import { runCommand } from '../server/commands/index.ts';
 import { initConfig } from '../server/commands/init.ts';
 import { migrateAll } from '../server/commands/migrate.ts';
 import { STANDARD_OUTPUT } from '../server/commands/output.ts';
+import { quoteArgument } from '../server/commands/shell-argument.ts';
 import { mergeSettings, readConfigFile } from '../server/config/load.ts';
 import { planOptions } from '../server/config/plan-options.ts';
 import { ConfigError, type RunningServer, type ServeOptions, serve } from '../server/index.ts';
@@ -64,9 +65,7 @@ async function run(): Promise<void> {
     case 'init': {
       const chain = command.isChosen || command.json ? command.chain : await readChain(command.chain);
       const file = await initConfig(command.file, chain).catch((error: unknown) => failWith(error));
-      // Shells need quotes around a blank and other characters.
-      const path = /^[\w./\\:-]+$/.test(command.file) ? command.file : `'${command.file}'`;
-      const next = `intentbook check --config ${path}`;
+      const next = `intentbook check --config ${quoteArgument(command.file)}`;
       return console.log(
         command.json ? JSON.stringify({ ok: true, file }) : `${file} was written; check it with "${next}"`,
       );

@@ -105,8 +105,9 @@ export function createProject(folder, template) {
   writeFileSync(join(target, '.gitignore'), 'node_modules\n*.sqlite\n*.sqlite-*\n.env\n');
   const place = relative(process.cwd(), target);
   const start = manifest.scripts.start === undefined ? [] : ['npm start'];
-  // In quotes, which shells need around a blank and other characters.
-  const quoted = /^[\w./\\:-]+$/.test(place) ? place : `"${place}"`;
+  // In quotes, which shells need around a blank and other characters. Windows has double quotes only.
+  const inQuotes = process.platform === 'win32' ? `"${place}"` : `'${place.replaceAll("'", "'\\''")}'`;
+  const quoted = /^[\w./\\:-]+$/.test(place) ? place : inQuotes;
   return [...(place === '' ? [] : [`cd ${quoted}`]), 'npm install', 'npm test', ...start];
 }
 

@@ -27,7 +27,7 @@ describe('npm create intentbook, from its tarball', () => {
   it.each(NAMES)('creates a project from the template %s', (template) => {
     const { status, stdout, stderr } = create(`My ${template}`, '--template', template);
     expect([status, stderr]).toEqual([0, '']);
-    expect(stdout).toContain(`  cd "My ${template}"\n  npm install\n  npm test\n`);
+    expect(stdout).toContain(`  cd 'My ${template}'\n  npm install\n  npm test\n`);
     // The dApp is a module, which prints nothing when it is run.
     expect(stdout.includes('  npm start\n')).toBe(template !== 'dapp');
     const project = join(folder, `My ${template}`);
@@ -48,6 +48,14 @@ describe('npm create intentbook, from its tarball', () => {
     expect(readdirSync(join(folder, 'typed'))).toContain('intentbook.json');
     const closed = run('other\n\u0004');
     expect([closed.status, closed.stdout]).toEqual([2, expect.stringContaining('without a reply')]);
+  });
+
+  it.skipIf(process.platform === 'win32')('prints a command that a shell reads as the folder', () => {
+    const name = `it's "$HOME" \`!x`;
+    const line = create(name, '--template', 'server')
+      .stdout.split('\n')
+      .find((text) => text.trim().startsWith('cd '));
+    expect(execFileSync('sh', ['-c', `${line} && pwd`], { cwd: folder, encoding: 'utf8' })).toContain(`/${name}\n`);
   });
 
   it('has the version of the package', () => {

@@ -3,6 +3,7 @@ import type { Domain, Hex, Store, StoredOrder } from 'intentbook';
 import { type OrderLine, orderLine, parseLine, toImportedOrder } from './book-file.ts';
 import type { Progress } from './progress.ts';
 import { readLines } from './read-file.ts';
+import { quoteArgument } from './shell-argument.ts';
 
 export interface Imported {
   /** Orders in the file. */
@@ -81,7 +82,8 @@ async function assertPlain(path: string): Promise<void> {
   const file = await open(path, 'r');
   try {
     const { buffer } = await file.read(Buffer.alloc(2), 0, 2, 0);
-    if (buffer.readUInt16BE() === GZIP) throw new Error(`the file "${path}" is compressed; run "gunzip ${path}" first`);
+    if (buffer.readUInt16BE() === GZIP)
+      throw new Error(`the file "${path}" is compressed; run "gunzip ${quoteArgument(path)}" first`);
   } finally {
     await file.close();
   }

@@ -213,6 +213,9 @@ describe('export and import', () => {
     expect(await attempt('{"a":1}\n')).toContain('is not an export');
     expect(await attempt('x\n')).toContain('is not an export: a line is not JSON');
     expect(await attempt(gzipSync(text))).toContain(`is compressed; run "gunzip ${file}" first`);
+    const blank = join(folder, 'the book.ndjson.gz');
+    writeFileSync(blank, gzipSync(text));
+    expect(await rejected(['import', blank, '--db', target])).toContain(`run "gunzip '${blank}'" first`);
     expect(await rejected(['import', folder, '--db', target])).toContain(`"${folder}" is not a file`);
     writeFileSync(file, text);
     expect(await rejected(['import', file, '--db', join(folder, 'base.sqlite'), '--chain', 'base'])).toContain(

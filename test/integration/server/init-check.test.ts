@@ -71,8 +71,8 @@ describe('intentbook init', () => {
     expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('intentbook.json" already exists')]);
     const missing = await intentbook(['init', 'missing/books.json'], { cwd }).ended;
     expect([missing.code, missing.stderr]).toEqual([1, expect.stringMatching(/missing" does not exist; create it/)]);
-    const { stdout } = await intentbook(['init', 'my book.json', '--chain', 'gnosis'], { cwd }).ended;
-    expect(stdout).toContain(`"intentbook check --config 'my book.json'"`);
+    const { stdout } = await intentbook(['init', "it's my book.json", '--chain', 'gnosis'], { cwd }).ended;
+    expect(stdout).toContain(`"intentbook check --config 'it'\\''s my book.json'"`);
   });
 });
 
