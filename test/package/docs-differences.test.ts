@@ -105,6 +105,8 @@ const TESTS: Readonly<Record<string, readonly [file: string, title: string]>> = 
   'competition status': [CURRENT, 'have the status open and a reason; orders after the last auction are scheduled'],
   'debug report of an order': [CURRENT, 'is in the debug report of its orders, in the form of production'],
   'simulation of an order': [SIMULATION, 'succeeds for a funded order and changes nothing'],
+  'errors of the simulation of a new order': [SIMULATION, 'rejects a missing owner, malformed app data and a fee'],
+  'quote of a driver without gas': ['test/integration/drivers/http.test.ts', '{ amount: 2333n, gas: 250_000,'],
   'orders with a flash loan': [
     'test/integration/sandbox/flash-loan.test.ts',
     'an order that closes a debt is accepted without funds, and settled with the loan of a lender',

@@ -111,6 +111,17 @@ describe('simulation of an order', () => {
     expect((await send('/simulation', { ...body, blockNumber: 'latest' })).status).toBe(400);
   });
 
+  it('rejects a missing owner, malformed app data and a fee', async () => {
+    const { owner, ...unnamed } = { ...(await sandbox.book.orders.list({ limit: 1 })).orders[0], appData: '{}' };
+    const codeOf = async (changes: object) => {
+      const { status, body } = await send('/simulation', { ...unnamed, ...changes });
+      return [status, body['errorType']];
+    };
+    expect(await codeOf({ signingScheme: 'presign', signature: '0x' })).toEqual([400, 'MissingFrom']);
+    expect(await codeOf({ owner, appData: 'no JSON' })).toEqual([400, 'InvalidAppData']);
+    expect(await codeOf({ owner, feeAmount: '1' })).toEqual([400, 'NonZeroFee']);
+  });
+
   it('has the tokens of a flash loan, with which a book accepts an order of an owner without funds', async () => {
     const trader = await sandbox.createTrader({});
     await trader.approve('WETH', '1');
