@@ -120,7 +120,10 @@ const TESTS: Readonly<Record<string, readonly [file: string, title: string]>> = 
     'is stored without a quote after the time limit',
   ],
   '`placementError`': ['test/unit/chain/placement.test.ts', "['ValidToTooFarInFuture', {"],
-  '`ethflowData`': [TYPES, 'orders in each state have the types of production'],
+  '`quote.metadata` of an order that can be filled': [
+    'test/unit/quotes/linking.test.ts',
+    'hides the plan while the order can be filled, and shows it afterwards',
+  ],
   '`/api/v1/solver_competition`': [CURRENT, "http.send('GET', '/api/v1/solver_competition/8')"],
   'orders in auctions': [CURRENT, 'expire before they can be settled'],
   'affiliate: used signature or wallet': [

@@ -160,7 +160,7 @@ export const engineRequest = z.strictObject({
   surplusCapturingJitOrderOwners: z.array(address),
 });
 
-// The specification has these names, the services have others.
+// The specification has these names, the services have others. Without an error, the services have null.
 const placementError = z.enum(['QuoteNotFound', 'ValidToTooFarInFuture', 'PreValidationError']);
 
 const storedQuote = z.strictObject({
@@ -172,6 +172,7 @@ const storedQuote = z.strictObject({
   feeAmount: amount,
   solver: address,
   verified: z.boolean(),
+  // The services have null while the order can be filled. The specification has no such member then.
   metadata: z.record(z.string(), z.unknown()).optional(),
 });
 
