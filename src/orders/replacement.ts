@@ -27,7 +27,7 @@ export const checkReplacement: RemoteCheck = async (candidate, context, submissi
   const expected = unpackUid(uid).owner;
   if (expected !== owner) {
     const description = `the order to replace belongs to ${expected}, this one to ${owner}`;
-    return new OrderBookError('WrongOwner', description, { recovered: owner, expected, uid });
+    return new OrderBookError('WrongOwner', description, { owner, expected, uid });
   }
   if (!submission.batch.has(uid)) {
     const [old] = await context.store.orders.get([uid]);

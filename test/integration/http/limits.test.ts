@@ -10,6 +10,7 @@ import { serve } from 'intentbook/server';
 import { afterEach, describe, expect, test } from 'vitest';
 import { scriptedChain } from '../../support/chain.ts';
 import { manualClock } from '../../support/clock.ts';
+import { account, signOrder } from '../../support/orders.ts';
 import { answering, hanging, quotesFixture, SELL } from '../../unit/quotes/quotes-fixture.ts';
 import { MISSING_UID, ORDERS, rejected } from './case.ts';
 import { answer, directFixture } from './http-fixture.ts';
@@ -79,6 +80,35 @@ describe('rate-limited interface', () => {
     expect((await fixture.send('OPTIONS', ORDERS)).status).toBe(204);
     for (let i = 0; i < 9; i++) expect((await fixture.send('GET', '/live')).status).toBe(200);
     expect((await fixture.send('GET', '/ready')).status).toBe(429);
+  });
+
+  test('charges one token for a replacement of a foreign order, and three for a foreign signature', async () => {
+    let tokens = 0;
+    const add = (count: number) => {
+      tokens += count;
+    };
+    const { fixture, clock } = await limited({
+      limiter: {
+        take(_client, _kind, count = 1) {
+          add(count);
+          return { status: 'admitted' };
+        },
+        charge: (_client, _kind, count) => add(count),
+        open: () => ({ status: 'admitted', release() {} }),
+      },
+    });
+    const [alice, bob] = [account(1), account(2)];
+    const validTo = Math.floor(clock.now() / 1000) + 600;
+    const uid = `0x${'ab'.repeat(32)}${bob.address.slice(2)}ffffffff`.toLowerCase();
+    const appData = JSON.stringify({ metadata: { replacedOrder: { uid } } });
+    for (const [body, status, code, cost] of [
+      [await signOrder(alice, { validTo, appData }), 401, 'WrongOwner', 1],
+      [{ ...(await signOrder(alice, { validTo })), from: bob.address }, 400, 'InvalidSignature', 3],
+    ] as const) {
+      tokens = 0;
+      rejected(await fixture.send('POST', ORDERS, { body }), status, code);
+      expect([code, tokens]).toEqual([code, cost]);
+    }
   });
 
   test('gives each client its own bucket; neighbours in a /64 share one', async () => {
