@@ -47,6 +47,12 @@ export function checkOptions(options: SandboxOptions): void {
   if (fork !== undefined && (chain === 'simulated' || options.state !== undefined)) {
     throw invalid('fork must not be given together with state or the simulated chain');
   }
+  if (chain === 'simulated' && options.rpcPort !== undefined) {
+    throw invalid('rpcPort must not be given with the simulated chain, which has no JSON-RPC');
+  }
+  if (chain === 'simulated' && blockTime > 0) {
+    throw invalid('blockTime must not be given with the simulated chain, which has a block for each transaction');
+  }
   if (!Array.isArray(tokens)) throw invalid(`tokens must be a list, got ${format(tokens)}`);
   if (typeof policy !== 'object' || policy === null) {
     throw invalid(`policy must be an object, got ${format(policy)}`);

@@ -180,12 +180,12 @@ function readFlags(args: readonly string[]) {
     read(name, (each) => members.find((member) => member === each), `one of ${members.join(', ')}`);
   const chains = CHAINS.map(({ segment }) => segment).join(', ');
   const seed = integer('seed', Number.MAX_SAFE_INTEGER);
+  const rpcPort = integer('rpc-port', 65_535);
   const options: SandboxOptions = {
     chainId: read('chain', parseChain, `a chain id or one of ${chains}`) ?? parseChain('sepolia') ?? 0,
-    ...(values['simulated'] === true ? { chain: 'simulated' as const } : {}),
+    ...(values['simulated'] === true ? { chain: 'simulated' as const } : { rpcPort: rpcPort ?? 8545 }),
     ...(text('fork') === undefined ? {} : { fork: text('fork') ?? '' }),
     port: integer('port', 65_535) ?? 8080,
-    rpcPort: integer('rpc-port', 65_535) ?? 8545,
     host: text('host') ?? '127.0.0.1',
     blockTime: integer('block-time', 3600) ?? 0,
     ...(text('tokens') === undefined
@@ -199,6 +199,9 @@ function readFlags(args: readonly string[]) {
   if (env !== undefined && values.json === true) problems.push('--env and --json exclude each other');
   // A front end reads balances from the node.
   if (env !== undefined && options.chain === 'simulated') problems.push('--env must not be given with --simulated');
+  if (rpcPort !== undefined && options.chain === 'simulated') {
+    problems.push('--rpc-port must not be given with --simulated, which has no JSON-RPC');
+  }
   if (problems.length > 0) {
     throw new TypeError(
       problems.length === 1 ? problems[0] : [`${problems.length} problems:`, ...problems].join('\n  '),

@@ -1,6 +1,6 @@
 import { type Api, type ApiResponse, type Hex, OrderBookError } from 'intentbook';
 import * as z from 'zod/mini';
-import { jsonResponse, readJson } from '#internal';
+import { formatUnknownName, jsonResponse, readJson } from '#internal';
 import { describeSandbox } from './describe.ts';
 import { FAULT_POINTS } from './faults.ts';
 import type { Sandbox } from './sandbox-types.ts';
@@ -8,9 +8,23 @@ import type { Sandbox } from './sandbox-types.ts';
 /** Maximum size of a request, in bytes. */
 const BODY_LIMIT = 16_384;
 
-const count = z.int().check(z.minimum(1));
-const amount = z.union([z.string(), z.number()]);
-const amounts = z.optional(z.record(z.string(), amount));
+/** Creates the error of a value, with the value. */
+const expecting =
+  (expected: string) =>
+  ({ input }: { readonly input?: unknown }) =>
+    `must be ${expected}, ${input === undefined ? 'it is missing' : `got ${JSON.stringify(input)}`}`;
+
+const integer = (least: number) => {
+  const error = expecting(`an integer from ${least} up`);
+  return z.int({ error }).check(z.minimum(least, { error }));
+};
+const text = z.string({ error: expecting('a text') });
+const count = integer(1);
+const amount = z.union([z.string(), z.number()], { error: expecting('an amount of whole tokens, such as "1.5"') });
+const amountsBySymbol = z.record(z.string(), amount, {
+  error: expecting('amounts by symbol, such as { "WETH": "1" }'),
+});
+const amounts = z.optional(amountsBySymbol);
 const none = z.strictObject({});
 
 /** A control: the schema of its body, and its effect. An object that it returns is the response. */
@@ -24,7 +38,7 @@ const control = <S extends z.ZodMiniType>(schema: S, run: Control<S>['run']): Co
 
 const CONTROLS: Readonly<Record<string, Control<z.ZodMiniType>>> = {
   settle: control(
-    z.strictObject({ uid: z.optional(z.string()), fill: z.optional(amount), fee: z.optional(z.string()) }),
+    z.strictObject({ uid: z.optional(text), fill: z.optional(amount), fee: z.optional(text) }),
     (sandbox, { uid, fill, fee }) =>
       sandbox.settle(uid as Hex | undefined, {
         ...(fill === undefined ? {} : { fill }),
@@ -33,17 +47,17 @@ const CONTROLS: Readonly<Record<string, Control<z.ZodMiniType>>> = {
   ),
   pauseSolver: control(none, (sandbox) => sandbox.pauseSolver()),
   resumeSolver: control(none, (sandbox) => sandbox.resumeSolver()),
-  setPrice: control(z.strictObject({ symbol: z.string(), price: amount }), (sandbox, { symbol, price }) =>
+  setPrice: control(z.strictObject({ symbol: text, price: amount }), (sandbox, { symbol, price }) =>
     sandbox.setPrice(symbol, price),
   ),
   freeze: control(
-    z.strictObject({ symbol: z.string(), frozen: z.optional(z.boolean()) }),
+    z.strictObject({ symbol: text, frozen: z.optional(z.boolean({ error: expecting('true or false') })) }),
     (sandbox, { symbol, frozen }) => sandbox.freeze(symbol, frozen),
   ),
   fund: control(
     z.strictObject({
-      account: z.string().check(z.regex(/^0x[0-9a-fA-F]{40}$/)),
-      amounts: z.record(z.string(), amount),
+      account: text.check(z.regex(/^0x[0-9a-fA-F]{40}$/, { error: expecting('0x and 40 hex digits') })),
+      amounts: amountsBySymbol,
     }),
     (sandbox, { account, amounts: added }) => sandbox.fund(account, added),
   ),
@@ -59,13 +73,16 @@ const CONTROLS: Readonly<Record<string, Control<z.ZodMiniType>>> = {
   mine: control(z.strictObject({ blocks: z.optional(count) }), (sandbox, { blocks }) => sandbox.mine(blocks)),
   reorg: control(z.strictObject({ depth: z.optional(count) }), (sandbox, { depth }) => sandbox.reorg(depth)),
   snapshot: control(none, async (sandbox) => ({ snapshot: await sandbox.snapshot() })),
-  revert: control(z.strictObject({ snapshot: z.string() }), (sandbox, { snapshot }) => sandbox.revert(snapshot)),
+  revert: control(z.strictObject({ snapshot: text }), (sandbox, { snapshot }) => sandbox.revert(snapshot)),
   fail: control(
-    z.strictObject({ point: z.enum(FAULT_POINTS), times: z.optional(count) }),
+    z.strictObject({
+      point: z.enum(FAULT_POINTS, { error: expecting(`one of ${FAULT_POINTS.join(', ')}`) }),
+      times: z.optional(count),
+    }),
     (sandbox, { point, times }) => sandbox.fail(point, times === undefined ? {} : { times }),
   ),
   stopNode: control(none, (sandbox) => sandbox.stopNode()),
-  slowNode: control(z.strictObject({ ms: z.int().check(z.minimum(0)) }), (sandbox, { ms }) => sandbox.slowNode(ms)),
+  slowNode: control(z.strictObject({ ms: integer(0) }), (sandbox, { ms }) => sandbox.slowNode(ms)),
   restore: control(none, (sandbox) => sandbox.restore()),
   synchronize: control(none, (sandbox) => sandbox.synchronize()),
 };
@@ -91,7 +108,10 @@ export function createControlApi(getSandbox: () => Sandbox): Api {
     if (found === undefined) return message(404, `a control must be one of ${CONTROL_NAMES.join(', ')}, got "${name}"`);
     if (method !== 'POST') return message(405, `${name} requires POST, got ${method}`);
     const parsed = found.schema.safeParse(await readBody());
-    if (!parsed.success) return message(400, parsed.error.issues.map(formatIssue).join('; '));
+    if (!parsed.success) {
+      const members = Object.keys((found.schema as z.ZodMiniObject)._zod.def.shape); // every schema is one of an object
+      return message(400, parsed.error.issues.map((issue) => formatIssue(issue, members)).join('; '));
+    }
     const result = await found.run(getSandbox(), parsed.data);
     return jsonResponse(200, result ?? {});
   }
@@ -116,8 +136,13 @@ async function isEmpty(request: Parameters<Api['handle']>[0]): Promise<boolean> 
   return (request.header('content-length') ?? '0') === '0' && request.header('transfer-encoding') === undefined;
 }
 
-function formatIssue({ path, message: text }: { readonly path: readonly PropertyKey[]; readonly message: string }) {
-  return path.length === 0 ? text : `${path.join('.')}: ${text}`;
+/** @param members - The members of the body, for an unknown one. */
+function formatIssue({ code, path, message: reason, ...issue }: z.core.$ZodIssue, members: readonly string[]): string {
+  if (path.length > 0) return `${path.join('.')} ${reason}`;
+  if (code !== 'unrecognized_keys') return `the body must be a JSON object with ${members.join(', ') || 'no members'}`;
+  const { keys } = issue as z.core.$ZodIssueUnrecognizedKeys;
+  const known = members.length === 0 ? 'it has no members' : `use ${members.join(', ')}`;
+  return keys.map((key) => `${formatUnknownName('member', key, members)}; ${known}`).join('; ');
 }
 
 const message = (status: number, text: string): ApiResponse => jsonResponse(status, { message: text });

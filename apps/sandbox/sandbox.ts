@@ -285,15 +285,17 @@ async function requestQuote(
   terms: SandboxQuote,
   { appData = '{}', validFor = 1800, scheme = 'eip712' }: SandboxQuoteOptions,
 ): Promise<QuoteResponse> {
-  const { sell, buy } = Object(terms) as { sell?: TokenAmount; buy?: TokenAmount };
-  const side = sell ?? buy;
-  if (!Array.isArray(side)) {
+  const given = Object(terms) as { sell?: TokenAmount; buy?: TokenAmount; for?: string; with?: string };
+  const side = given.sell ?? given.buy;
+  const otherSymbol = given.sell === undefined ? given.with : given.for;
+  if (!Array.isArray(side) || typeof otherSymbol !== 'string') {
     const forms = '{ sell: [amount, symbol], for: symbol } or { buy: [amount, symbol], with: symbol }';
-    throw new TypeError(`quote: terms must be ${forms}, such as { sell: ["1", "WETH"], for: "USDC" }`);
+    const got = `{ ${Object.keys(given).join(', ')} }`;
+    throw new TypeError(`quote: terms must be ${forms}, such as { sell: ["1", "WETH"], for: "USDC" }, got ${got}`);
   }
   const [whole, symbol] = side as TokenAmount;
   const fixed = token(symbol);
-  const other = token('sell' in terms ? terms.for : terms.with);
+  const other = token(otherSymbol);
   const amount = String(toAtoms(whole, fixed.decimals));
   const result = await book.quotes.request({
     from,

@@ -259,9 +259,15 @@ function parseLimitTerms(terms: LimitTerms) {
   const { sell, buy, for: minimum, with: maximum, kind, fee: _, ...others } = Object(terms) as TermMembers;
   const sold = sell ?? maximum;
   const bought = buy ?? minimum;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) {
+    const isOption = PLACE_ORDER_OPTIONS.some((name) => name === unknown);
+    const hint = isOption ? 'it belongs to the options, the second argument' : 'use sell, buy, for, with, kind, fee';
+    throw new TypeError(`terms: unknown member "${unknown}", ${hint}`);
+  }
   const isExact = kind === undefined || (sell !== undefined && buy !== undefined && ['sell', 'buy'].includes(kind));
   const members = [sell, buy, minimum, maximum].filter((each) => each !== undefined);
-  if (sold === undefined || bought === undefined || members.length > 2 || !isExact || Object.keys(others).length > 0) {
+  if (sold === undefined || bought === undefined || members.length > 2 || !isExact) {
     const forms = 'a quote, { sell, for }, { buy, with } or { sell, buy, kind }, such as { sell: ["1", "WETH"] … }';
     throw new TypeError(`terms must be ${forms}, got { ${Object.keys(Object(terms)).join(', ')} }`);
   }

@@ -117,7 +117,10 @@ async function openOn(
     if (symbol === 'ETH') return { symbol, name: 'native currency', address: NATIVE_MARKER, decimals: 18, price: '1' };
     const found = tokens.find((each) => each.symbol === symbol);
     if (found !== undefined) return found;
-    throw new TypeError(`token must be one of ETH, ${tokens.map((each) => each.symbol).join(', ')}, got "${symbol}"`);
+    const symbols = ['ETH', ...tokens.map((each) => each.symbol)];
+    const meant = symbols.find((each) => each.toLowerCase() === String(symbol).toLowerCase());
+    const hint = meant === undefined ? '' : `, did you mean "${meant}"?`;
+    throw new TypeError(`token must be one of ${symbols.join(', ')}, got ${JSON.stringify(symbol)}${hint}`);
   }
 
   const book = createOrderBook({

@@ -51,6 +51,7 @@ describe('intentbook sandbox', () => {
   it.each([
     [['--env', 'uniswap'], '--env must be one of cowswap, cow-explorer, got "uniswap"'],
     [['--env', 'cowswap', '--simulated'], '--env must not be given with --simulated'],
+    [['--simulated', '--rpc-port', '8545'], '--rpc-port must not be given with --simulated, which has no JSON-RPC'],
     [
       ['--prot', '--port=http', '--solver=on', '--env=cowswap', '--simulated'],
       [

@@ -223,6 +223,8 @@ describe('options and arguments of a sandbox', () => {
     ['tokens', ['toString'], 'tokens must be known symbols'],
     ['tokens', ['A', 'B'].map((symbol) => ({ symbol, address: `0x${'1'.repeat(40)}` })), 'an address twice'],
     ['policy', null, 'policy must be an object, got null'],
+    ['blockTime', 12, 'blockTime must not be given with the simulated chain'],
+    ['rpcPort', 8545, 'rpcPort must not be given with the simulated chain'],
     ['solverEngine', {}, 'solverEngine must be an object with the method solve'],
   ])('reject %s: %j', async (name, value, message) => {
     const options = { chain: 'simulated', [name]: value } as SandboxOptions;
@@ -252,6 +254,19 @@ describe('options and arguments of a sandbox', () => {
       [
         () => sandbox.settle(undefined, { filled: 1 } as object),
         'settle: unknown option "filled", did you mean "fill"',
+      ],
+      [
+        () => sandbox.quote(maker, { sell: [1, 'WETH'] } as never),
+        '{ sell: ["1", "WETH"], for: "USDC" }, got { sell }',
+      ],
+      [() => sandbox.quote(maker, { sell: [1, 'WETH'], for: 'usdc' }), 'got "usdc", did you mean "USDC"?'],
+      [
+        () => maker.placeOrder({ ...TERMS, slippageBps: 1 } as never),
+        '"slippageBps", it belongs to the options, the sec',
+      ],
+      [
+        () => maker.placeOrder({ ...TERMS, price: 1 } as never),
+        'terms: unknown member "price", use sell, buy, for, with',
       ],
       [() => sandbox.advance(2 ** 32), 'seconds must be an integer from 1 to'],
       [async () => sandbox.fail('nodes' as 'node'), 'point must be one of commit, read, node, quote, got "nodes"'],
@@ -369,9 +384,29 @@ describe('controls over HTTP', () => {
       expect.stringMatching(/^a control must be one of settle, .*, got "mines"$/),
     ]);
     expect(await send('mine', '{}', 'PUT')).toEqual([405, 'mine requires POST, got PUT']);
-    expect(await send('mine', '{"block":1}')).toEqual([400, 'Unrecognized key: "block"']);
-    expect(await send('advance', '{"seconds":0}')).toEqual([400, expect.stringMatching(/^seconds: /)]);
-    expect(await send('fund', '{"account":"0x1","amounts":{}}')).toEqual([400, expect.stringMatching(/^account: /)]);
+    for (const [name, body, text] of [
+      ['mine', '{"block":1}', 'unknown member "block", did you mean "blocks"?; use blocks'],
+      ['mine', '[]', 'the body must be a JSON object with blocks'],
+      ['snapshot', '{"a":1}', 'unknown member "a"; it has no members'],
+      ['advance', '{"seconds":0}', 'seconds must be an integer from 1 up, got 0'],
+      ['advance', '{"seconds":"60"}', 'seconds must be an integer from 1 up, got "60"'],
+      ['advance', '{}', 'seconds must be an integer from 1 up, it is missing'],
+      ['fund', '{"account":"0x1","amounts":{}}', 'account must be 0x and 40 hex digits, got "0x1"'],
+      [
+        'fund',
+        `{"account":"0x${'1'.repeat(40)}"}`,
+        'amounts must be amounts by symbol, such as { "WETH": "1" }, it is missing',
+      ],
+      [
+        'createTrader',
+        '{"amounts":{"WETH":true}}',
+        'amounts.WETH must be an amount of whole tokens, such as "1.5", got true',
+      ],
+      ['fail', '{"point":"nodes"}', 'point must be one of commit, read, node, quote, got "nodes"'],
+      ['freeze', '{"symbol":"USDC","frozen":1}', 'frozen must be true or false, got 1'],
+    ] as const) {
+      expect(await send(name, body)).toEqual([400, text]);
+    }
     expect(await send('mine', '{')).toEqual([400, 'the body is not JSON']);
     expect(await send('freeze', '{"symbol":"SILVER"}')).toEqual([400, expect.stringMatching(/^token must be one of /)]);
     expect(await send('slowNode', '{"ms":0}')).toEqual([200, undefined]);
