@@ -20,23 +20,30 @@ interface OptionObjects {
  * @throws TypeError naming the option.
  */
 export function assertOptionObjects(options: OptionObjects): void {
-  const { chain, clock, documentSource, logger, recoveryPool, simulator, store, upstream } = options;
-  assertStore(store);
-  assertChainClient(chain);
-  assertFunctions('createOrderBook: clock', clock, ['now', 'after']);
-  assertFunctions('createOrderBook: documentSource', documentSource, ['find']);
-  assertFunctions('createOrderBook: logger', logger, ['info', 'warn', 'error']);
-  assertFunctions('createOrderBook: recoveryPool', recoveryPool, ['recover']);
-  assertFunctions('createOrderBook: simulator', simulator, ['simulate']);
-  assertFunctions('createOrderBook: upstream', upstream, ['open', 'submitOrder', 'getOrders']);
+  assertStore(options.store);
+  assertChainClient(options.chain);
+  for (const [name, functions] of Object.entries(FUNCTIONS)) {
+    assertFunctions(`createOrderBook: ${name}`, options[name as keyof typeof FUNCTIONS], functions); // a key of it
+  }
 }
+
+/** The functions of options that are objects. */
+const FUNCTIONS = {
+  clock: ['now', 'after'],
+  documentSource: ['find'],
+  logger: ['info', 'warn', 'error'],
+  recoveryPool: ['recover'],
+  simulator: ['simulate'],
+  upstream: ['open', 'submitOrder', 'getOrders'],
+} as const;
 
 /** @throws TypeError with the right call, if the name of a file is given. */
 function assertStore(store: unknown): void {
   const isStore = typeof store === 'object' && store !== null && 'traits' in store && 'orders' in store;
   if (isStore) return;
   const example = typeof store === 'string' ? `sqliteStore({ path: ${JSON.stringify(store)} })` : 'memoryStore()';
-  throw new TypeError(`createOrderBook: store must be a store such as ${example}, got ${formatValue(store)}`);
+  const got = 'deliveries' in Object(store) ? 'an account store' : formatValue(store);
+  throw new TypeError(`createOrderBook: store must be a store such as ${example}, got ${got}`);
 }
 
 /** All functions of a chain client are optional: with a URL, or a client of viem, every check would be skipped. */

@@ -222,6 +222,9 @@ export interface Configuration {
   readonly logger: Logger | undefined;
 }
 
+/** The values of an option. */
+type Selected<K extends keyof OrderBookOptions> = Extract<OrderBookOptions[K], string>;
+
 /**
  * Parses the options of a book. All options are checked at creation.
  *
@@ -234,18 +237,18 @@ export function parseOptions(options: OrderBookOptions): Configuration {
   requireChainOption('createOrderBook: chainId', chainId);
   assertOptionObjects(options);
   requireInteger('createOrderBook: checkTimeout', checkTimeout);
-  const eip1271 = requireMember(
-    'createOrderBook: eip1271',
-    ['reject', 'accept-unverified'],
-    options.eip1271 ?? 'reject',
-  );
-  const appDataHash = requireMember(
-    'createOrderBook: appDataHash',
-    ['accept', 'reject'],
-    options.appDataHash ?? 'accept',
-  );
+  const select = <K extends 'eip1271' | 'appDataHash' | 'profile' | 'justInTimeOrders' | 'relay'>(
+    name: K,
+    allowed: readonly [Selected<K>, ...Selected<K>[]],
+    initial: Selected<K> = allowed[0],
+  ) => {
+    const value = (options[name] ?? initial) as Selected<K>; // of this option
+    return requireMember(`createOrderBook: ${name}`, allowed, value);
+  };
+  const eip1271 = select('eip1271', ['reject', 'accept-unverified']);
+  const appDataHash = select('appDataHash', ['accept', 'reject']);
   const contracts = parseContracts(options);
-  const profile = PROFILE_RULES[requireMember('createOrderBook: profile', PROFILES, options.profile ?? PROFILES[0])];
+  const profile = PROFILE_RULES[select('profile', PROFILES)];
   const rules = parseRules(profile.rules, options.rules ?? {});
   const limits = parseLimits(options.limits ?? {}, profile.maxAppDataSize);
   return {
@@ -272,22 +275,15 @@ export function parseOptions(options: OrderBookOptions): Configuration {
     ownerLimits: parseOwnerLimits(options.ownerLimits ?? {}),
     eip1271: chain?.isValidSignature !== undefined ? 'verified' : eip1271 === 'reject' ? 'rejected' : 'unverified',
     host: parseOrderPolicy(options),
-    recovery: {
-      ...(recovery === undefined ? {} : { backend: recovery }),
-      ...(recoveryPool === undefined ? {} : { pool: recoveryPool }),
-    },
+    recovery: omitUndefined({ backend: recovery, pool: recoveryPool }),
     cacheBytes: cacheBytes(options),
     expiryInterval: expiryInterval(options),
     retention: parseRetention(options.retention, options.expiryInterval),
-    justInTimeOrders: requireMember(
-      'createOrderBook: justInTimeOrders',
-      ['own', 'all', 'off'],
-      options.justInTimeOrders ?? (upstream === undefined ? 'own' : 'off'),
-    ),
+    justInTimeOrders: select('justInTimeOrders', ['own', 'all', 'off'], upstream && 'off'),
     auctions: parseAuctionOptions(options.auctions ?? {}),
     streams: parseStreamLimits('createOrderBook', options.streams ?? {}),
     upstream,
-    relay: requireMember('createOrderBook: relay', ['direct', 'queue'], options.relay ?? 'direct'),
+    relay: select('relay', ['direct', 'queue']),
     clock: upstream?.createClock?.(clock) ?? clock,
     logger: options.logger,
   };
@@ -346,18 +342,17 @@ function tokenPolicy(
 }
 
 function parseDeniedTokens(tokens: readonly string[] | ReadonlySet<string>): ReadonlySet<Address> {
+  if (typeof tokens !== 'object') throw invalid(`deniedTokens must be a list or a set, got ${formatValue(tokens)}`);
   const parsed = new Set([...tokens].map((token) => parseAddress('createOrderBook', 'deniedTokens', token)));
   return tokens instanceof Set ? (tokens as ReadonlySet<Address>) : parsed; // its addresses were parsed above
 }
 
 function parseOrderPolicy({ isDenied, isActivelyBidOn }: OrderBookOptions): OrderPolicy {
-  for (const [name, rule] of Object.entries({ isDenied, isActivelyBidOn })) {
-    if (rule !== undefined && typeof rule !== 'function') throw invalid(`${name} must be a function`);
+  const rules = omitUndefined({ isDenied, isActivelyBidOn });
+  for (const [name, rule] of Object.entries(rules)) {
+    if (typeof rule !== 'function') throw invalid(`${name} must be a function, got ${formatValue(rule)}`);
   }
-  return {
-    ...(isDenied === undefined ? {} : { isDenied }),
-    ...(isActivelyBidOn === undefined ? {} : { isActivelyBidOn }),
-  };
+  return rules;
 }
 
 function parseRules(standard: Rules, given: Partial<Rules>): Rules {
@@ -380,19 +375,19 @@ function parseLimits(limits: Partial<Limits>, maxAppDataSize: number): Limits {
 function parseOwnerLimits(table: Readonly<Record<string, OwnerLimitsOption>>): OwnerLimitsTable {
   const entries = Object.entries(table).map(([owner, option]): [Address, Partial<OwnerLimits>] => {
     assertKnownOptions('createOrderBook, ownerLimits', option, ['maxOpenOrders', 'maxPendingOrders']);
-    const limits = Object.entries(omitUndefined(option)).map(([name, limit]) => {
-      if (limit === null) return [name, undefined];
-      requireInteger(`createOrderBook: ownerLimits.${name}`, limit, 0);
-      return [name, limit];
-    });
+    const limits = Object.entries(omitUndefined(option)).map(([name, limit]) => [
+      name,
+      limit === null ? undefined : requireInteger(`createOrderBook: ownerLimits.${name}`, limit, 0),
+    ]);
     return [parseAddress('createOrderBook', 'ownerLimits', owner), Object.fromEntries(limits)];
   });
   return new Map(entries);
 }
 
 /** Removes members that are `undefined`, which would replace a default. */
-function omitUndefined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T; // a subset
+function omitUndefined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(members) as { [K in keyof T]?: Exclude<T[K], undefined> }; // a subset
 }
 
 function invalid(reason: string): TypeError {

@@ -2,7 +2,7 @@ import { type LookupAddress, type LookupAllOptions, lookup, promises } from 'nod
 import { type IncomingHttpHeaders, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { formatNetwork, type IpRange, isInRange, isIpv4, parseIpAddress, parseIpRange } from '#internal';
+import { formatNetwork, formatSecret, type IpRange, isInRange, isIpv4, parseIpAddress, parseIpRange } from '#internal';
 
 /** Restricts the addresses that subscribers may name to public ones. See docs/internals/decisions.md#d5-7. */
 export type AddressGuard = ReturnType<typeof createAddressGuard>;
@@ -53,6 +53,7 @@ export function createAddressGuard(allow: readonly string[], where: string) {
 }
 
 function parseRanges(texts: readonly string[], where: string): readonly IpRange[] {
+  if (!Array.isArray(texts)) throw new TypeError(`${where} must be a list, got ${formatSecret(texts)}`);
   return texts.map((text) => {
     const range = parseIpRange(text);
     if (range === undefined) throw new TypeError(`${where}: "${text}" is not a valid address or address range`);
@@ -185,7 +186,7 @@ function createGuardedLookup(guard: AddressGuard, resolve: Resolve, enter: PostO
   };
 }
 
-const createRejection = () => new Error('the target is not on the public internet');
+const createRejection = () => new Error('the target is not on the public internet, and not in `allow` of the channel');
 
 /** A resolver with the interface of `dns.lookup`, for all addresses of a name. */
 export type Resolve = (

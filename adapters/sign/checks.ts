@@ -7,7 +7,7 @@ import type { Hex } from './types.ts';
 export function toAmount(name: string, value: string | bigint): bigint {
   const amount = typeof value === 'string' && /^[0-9]+$/.test(value) ? BigInt(value) : value;
   if (typeof amount === 'bigint' && amount >= 0n && amount < 2n ** 256n) return amount;
-  throw new TypeError(`${name} must be a bigint or decimal text below 2^256, got ${format(value)}`);
+  throw new TypeError(`${name} must be whole atoms below 2^256, as a bigint or a text of digits, got ${format(value)}`);
 }
 
 /** @throws TypeError if `value` is not a time in whole seconds since 1970, as a uint32. */
@@ -61,11 +61,15 @@ export function toChoice<T extends string>(name: string, value: T, allowed: read
   throw new TypeError(`${name} must be one of ${allowed.join(', ')}, got ${format(value)}`);
 }
 
+/** Returns a value that must be an object. @throws TypeError with the members that it has. */
+export function assertObject<T extends object>(where: string, value: T, members: string): T {
+  if (typeof value === 'object' && value !== null) return value;
+  throw new TypeError(`${where}: must be an object with ${members}, got ${format(value)}`);
+}
+
 /** @throws TypeError for a member that is not one of `known`. A misspelled one would get its default, and be signed. */
 export function assertMembers(where: string, value: object, known: readonly string[]): void {
-  if (typeof value !== 'object' || value === null) {
-    throw new TypeError(`${where}: must be an object with ${known.join(', ')}, got ${format(value)}`);
-  }
+  assertObject(where, value, known.join(', '));
   const unknown = Object.keys(value).find((name) => !known.includes(name));
   if (unknown !== undefined) throw new TypeError(`${where}: unknown member "${unknown}", use ${known.join(', ')}`);
 }

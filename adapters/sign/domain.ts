@@ -1,4 +1,4 @@
-import { toHex, toInteger } from './checks.ts';
+import { assertObject, toHex, toInteger } from './checks.ts';
 import type { SigningDomain } from './types.ts';
 
 /** The settlement contract of the production deployment, the same on every chain of the protocol. */
@@ -23,7 +23,8 @@ export interface DomainOptions {
  *
  * @throws TypeError if a value is malformed.
  */
-export function signingDomain({ chainId, settlementContract = PRODUCTION }: DomainOptions): SigningDomain {
+export function signingDomain(options: DomainOptions): SigningDomain {
+  const { chainId, settlementContract = PRODUCTION } = assertObject('signingDomain', options, 'chainId');
   return {
     name: 'Gnosis Protocol',
     version: 'v2',

@@ -3,11 +3,11 @@ import { OrderBookError } from '../errors.ts';
 import type { ChainCall, ChainClient, Funds, FundsQuery, TokenInfo } from '../ports/chain-client.ts';
 import { type Clock, isRecent, readMonotonic } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
-import { type Address, parseHex } from '../protocol/hex.ts';
+import type { Address } from '../protocol/hex.ts';
 import { getNativeCurrency } from '../protocol/native-currency.ts';
 import type { BalanceApi } from '../records/balance-api.ts';
 import type { BalanceCallOptions, TokenBalance } from '../records/results.ts';
-import { assertKnownOptions, requireList } from '../validation/options.ts';
+import { assertKnownOptions, requireAddress, requireList } from '../validation/options.ts';
 
 /** The node that is queried, and what the book provides to its queries. */
 export interface BalancesContext {
@@ -187,12 +187,6 @@ const MAX_TEXT = 128;
 function requireComplete<T>(results: readonly T[], queries: readonly unknown[]): readonly T[] {
   if (results.length === queries.length) return results;
   throw createUnavailableError('the chain query returned an incomplete result');
-}
-
-function requireAddress(parameter: string, text: string): Address {
-  const address = parseHex(text, 20);
-  if (address !== undefined) return address;
-  throw new OrderBookError('InvalidParameter', `${parameter}: must be 0x and 40 hex digits`, { parameter });
 }
 
 function createUnavailableError(description: string): OrderBookError {

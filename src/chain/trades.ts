@@ -1,9 +1,14 @@
 import { OrderBookError } from '../errors.ts';
 import type { TradeChainEvent, TradeCursor, TradeFilter, TradeQuery } from '../ports/chain-store.ts';
-import { parseHex } from '../protocol/hex.ts';
-import { parseUid } from '../protocol/uid.ts';
+import { UID_SIZE } from '../protocol/uid.ts';
 import type { OrderTrade, TradeHistoryQuery, TradeListQuery } from '../records/results.ts';
-import { assertKnownFilters, getFilterNames } from '../validation/options.ts';
+import {
+  assertKnownFilters,
+  getFilterNames,
+  invalidParameter,
+  requireAddress,
+  requireHex,
+} from '../validation/options.ts';
 
 const DEFAULT_PAGE = 10;
 const LARGEST_PAGE = 1000;
@@ -39,7 +44,7 @@ export function parseTradeHistoryQuery(query: TradeHistoryQuery): TradeQuery {
   if (after === undefined) return parsed;
   const { blockNumber, logIndex } = Object(after) as Partial<TradeCursor>; // a value of JavaScript may be anything
   if (Number.isSafeInteger(blockNumber) && Number.isSafeInteger(logIndex)) return { ...parsed, after };
-  throw invalid('after', 'must have the whole numbers blockNumber and logIndex');
+  throw invalidParameter('after', 'must have the whole numbers blockNumber and logIndex');
 }
 
 /** Formats a cursor from the last trade of a page: block number, then log index. It is opaque to clients. */
@@ -49,7 +54,8 @@ export function formatTradeCursor({ blockNumber, logIndex }: TradeCursor): strin
 
 function parseTradeCursor(text: string): TradeCursor {
   const [, block, index] = /^(\d{1,15})-(\d{1,9})$/.exec(text) ?? [];
-  if (block === undefined || index === undefined) throw invalid('cursor', 'must be the `next` value of a page');
+  if (block === undefined || index === undefined)
+    throw invalidParameter('cursor', 'must be the `next` value of a page');
   return { blockNumber: Number(block), logIndex: Number(index) };
 }
 
@@ -60,14 +66,8 @@ function parseTradeFilter(owner: string | undefined, orderUid: string | undefine
       parameter: 'owner',
     });
   }
-  if (orderUid !== undefined) {
-    const uid = parseUid(orderUid);
-    if (uid === undefined) throw invalid('orderUid', 'must be 0x and 112 hex digits');
-    return { uid };
-  }
-  const account = parseHex(owner, 20);
-  if (account === undefined) throw invalid('owner', 'must be 0x and 40 hex digits');
-  return { account };
+  if (orderUid === undefined) return { account: requireAddress('owner', owner) };
+  return { uid: requireHex('orderUid', orderUid, UID_SIZE) };
 }
 
 /** Converts a trade to its wire format. */
@@ -96,8 +96,4 @@ function wholeNumber(name: string, value: number, least: number, most: number): 
   if (Number.isInteger(value) && value >= least && value <= most) return value;
   const description = `${name}: must be a whole number from ${least} to ${most}`;
   throw new OrderBookError(name === 'limit' ? 'InvalidLimit' : 'InvalidParameter', description, { parameter: name });
-}
-
-function invalid(parameter: string, reason: string): OrderBookError {
-  return new OrderBookError('InvalidParameter', `${parameter}: ${reason}`, { parameter });
 }

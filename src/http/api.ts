@@ -57,7 +57,7 @@ export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
     'identifyClient',
   ]);
   assertFunctions('createApi: limiter', options.limiter, ['take', 'open']);
-  if (typeof (book as OrderBook | undefined)?.orders !== 'object') {
+  if (typeof (book as OrderBook | undefined)?.orders?.submit !== 'function') {
     throw new TypeError(`createApi: book must be an order book, got ${formatValue(book)}`);
   }
   return serveRoutes({

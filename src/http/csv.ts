@@ -1,7 +1,8 @@
+import { invalidParameter } from '../validation/options.ts';
 import { isTypeRequested } from './accept.ts';
 import type { AccountCall } from './account-routes/route.ts';
 import type { ApiResponse } from './message.ts';
-import { invalidParameter, queryText } from './query.ts';
+import { queryText } from './query.ts';
 
 /** Whether the format is CSV: by `format`, otherwise by the `Accept` header. */
 export function isCsvRequested({ query, request }: AccountCall): boolean {

@@ -1,7 +1,8 @@
 import type { OrderCreation } from '../admission/creation.ts';
 import type { SimulateResult } from '../orders/index.ts';
+import { invalidParameter } from '../validation/options.ts';
 import { createNotFoundError, createOrderReport } from './order-report.ts';
-import { invalidParameter, queryInteger } from './query.ts';
+import { queryInteger } from './query.ts';
 import type { Call } from './route.ts';
 
 /** Returns the data of an order that explains why it is or is not settled. */

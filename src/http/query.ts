@@ -1,5 +1,5 @@
-import { OrderBookError } from '../errors.ts';
 import { chainByName } from '../protocol/chains.ts';
+import { invalidParameter } from '../validation/options.ts';
 
 /**
  * Reads a query parameter that may occur once.
@@ -44,9 +44,4 @@ export function parseChainId(text: string): number {
  */
 export function parseChain(text: string): number | undefined {
   return /^[a-z][0-9a-z_-]{2,29}$/.test(text) ? chainByName(text)?.chainId : parseChainId(text);
-}
-
-/** Creates the rejection of a path or query parameter. */
-export function invalidParameter(parameter: string, reason: string): OrderBookError {
-  return new OrderBookError('InvalidParameter', `${parameter}: ${reason}`, { parameter });
 }

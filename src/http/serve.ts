@@ -2,6 +2,7 @@ import { AbortedError, type AbortState } from '../concurrency/abort.ts';
 import { lazy } from '../concurrency/lazy.ts';
 import { OrderBookError } from '../errors.ts';
 import type { StoreError } from '../ports/store.ts';
+import { invalidParameter } from '../validation/options.ts';
 import { type CorsOption, createCors } from './cors.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
 import type { RateLimitOptions, RequestMeter } from './rate-limit.ts';
@@ -137,7 +138,7 @@ export function decodeParam(name: string, text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new OrderBookError('InvalidParameter', `${name}: is not percent-encoded UTF-8`, { parameter: name });
+    throw invalidParameter(name, 'is not percent-encoded UTF-8');
   }
 }
 

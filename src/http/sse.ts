@@ -1,7 +1,8 @@
 import type { Clock } from '../ports/clock.ts';
 import type { Stream, StreamEvent, StreamItem, StreamPosition } from '../streams/index.ts';
+import { invalidParameter } from '../validation/options.ts';
 import type { ApiRequest, ApiResponse } from './message.ts';
-import { invalidParameter, queryText } from './query.ts';
+import { queryText } from './query.ts';
 
 /** A server-sent event (WHATWG HTML, section 9.2). `data` is one line. Without `event`, clients receive a `message`. */
 export interface ServerSentEvent {

@@ -1,4 +1,6 @@
 import ipaddr from 'ipaddr.js';
+import { formatValue } from '../protocol/format-value.ts';
+
 /** The address information of a request. */
 export interface Origin {
   /** The remote address of the socket. */
@@ -40,6 +42,7 @@ export function createProxyTest(trustedProxies: readonly string[]): (remoteAddre
 }
 
 function parseProxies(texts: readonly string[]): readonly IpRange[] {
+  if (!Array.isArray(texts)) throw new TypeError(`trustedProxies must be a list, got ${formatValue(texts)}`);
   return texts.map((text) => {
     const range = parseIpRange(text);
     if (range === undefined)

@@ -376,7 +376,8 @@ const NONCE_USED = /* @__PURE__ */ new AccountError(409, 'The nonce was used bef
 const NOT_FOUND = /* @__PURE__ */ new AccountError(404, 'Subscription not found');
 
 /** The same for each failure, so that a client cannot explore the network of the operator. */
-const NO_ECHO = 'The target has not echoed its challenge, or the operator does not allow its address';
+const NO_ECHO =
+  'The target has not echoed its challenge, or its address is private and not in `allow` (`--webhook-allow`) of the operator';
 
 /** The form of an id. PostgreSQL rejects a query of a text with a NUL character. */
 const ID = /^[0-9a-f]{32}$/;

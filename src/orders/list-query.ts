@@ -1,11 +1,17 @@
 import type { ConvertCodes } from '../admission/convert-codes.ts';
 import { OrderBookError } from '../errors.ts';
 import type { OrderCursor, OrderQuery } from '../ports/store.ts';
-import { type Address, parseHex } from '../protocol/hex.ts';
-import { requireUid } from '../protocol/uid.ts';
+import type { Address } from '../protocol/hex.ts';
 import type { ListQuery } from '../records/results.ts';
 import { ORDER_STATUSES, type OrderStatus } from '../records/status.ts';
-import { assertKnownFilters, formatUnknownName, getFilterNames, invalidFilter } from '../validation/options.ts';
+import {
+  assertKnownFilters,
+  formatUnknownName,
+  getFilterNames,
+  invalidParameter,
+  requireAddress,
+  requireUid,
+} from '../validation/options.ts';
 
 const FILTERS = [
   'owner',
@@ -55,7 +61,7 @@ export function parseListQuery(query: ListQuery): ParsedQuery {
 
 function parseCursor(text: string): OrderCursor {
   const [, date, id] = /^(\d{1,15})-(0x[0-9a-fA-F]{112})$/.exec(text) ?? [];
-  if (date === undefined || id === undefined) throw invalidFilter('cursor', 'must be the `next` value of a page');
+  if (date === undefined || id === undefined) throw invalidParameter('cursor', 'must be the `next` value of a page');
   return { creationDate: Number(date), uid: requireUid(id) };
 }
 
@@ -65,19 +71,17 @@ function parseAddressFilter<K extends 'owner' | 'sellToken' | 'buyToken'>(
 ): { [key in K]?: Address } {
   const text: string | undefined = query[name];
   if (text === undefined) return {};
-  const address = parseHex(text, 20);
-  if (address === undefined) throw invalidFilter(name, 'must be 0x and 40 hex digits');
-  return { [name]: address } as { [key in K]?: Address }; // a computed key widens to string
+  return { [name]: requireAddress(name, text) } as { [key in K]?: Address }; // a computed key widens to string
 }
 
 function parseStatus(text: string): OrderStatus {
   const status = ORDER_STATUSES.find((each) => each === text);
-  if (status === undefined) throw invalidFilter('status', formatUnknownName('status', String(text), ORDER_STATUSES));
+  if (status === undefined) throw invalidParameter('status', formatUnknownName('status', String(text), ORDER_STATUSES));
   return status;
 }
 
 function parseInteger(name: string, value: number, min: number, max: number): number {
   if (Number.isInteger(value) && value >= min && value <= max) return value;
-  const { code, message, data } = invalidFilter(name, `must be an integer from ${min} to ${max}`);
+  const { code, message, data } = invalidParameter(name, `must be an integer from ${min} to ${max}`);
   throw new OrderBookError(code, message, data, name === 'limit' ? 'limit' : undefined);
 }

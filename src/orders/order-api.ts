@@ -10,7 +10,6 @@ import { type Clock, readMonotonic } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { getInteractions } from '../protocol/trampoline.ts';
-import { requireUid } from '../protocol/uid.ts';
 import type { CompetitionStatus } from '../records/competition-status.ts';
 import type { Order, RenderedOrder, RenderedResult } from '../records/order-json.ts';
 import type { OrderStreamFilter } from '../records/order-stream-filter.ts';
@@ -22,7 +21,7 @@ import {
   type RenderedPage,
 } from '../records/results.ts';
 import type { OrderStreamEvent, OrderStreams, Stream, StreamOptions } from '../streams/index.ts';
-import { assertKnownOptions, requireList } from '../validation/options.ts';
+import { assertKnownOptions, requireList, requireUid } from '../validation/options.ts';
 import type { AdmissionContext } from './admission.ts';
 import type { CancelResult, OrderCancellation, OrderCancellations } from './cancel.ts';
 import type { EncodedPage, EncodedReadOptions, ListFilter } from './list-orders.ts';

@@ -3,8 +3,8 @@ import type { TradeChainEvent } from '../ports/chain-store.ts';
 import { seconds } from '../ports/clock.ts';
 import type { StoredOrder } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
-import { requireTransactionHash } from '../protocol/transaction.ts';
 import { type RenderedOrder, renderPrepared } from '../records/order-json.ts';
+import { requireTransactionHash } from '../validation/options.ts';
 import { endStep, ORDERS_PER_STEP } from './list-orders.ts';
 import { prepareStoredOrder, type ReadContext } from './read.ts';
 

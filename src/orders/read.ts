@@ -2,7 +2,6 @@ import { type Clock, seconds } from '../ports/clock.ts';
 import type { EncodedOrder, Store, StoredOrder } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { type Allocate, joinArray } from '../protocol/json.ts';
-import { requireUid } from '../protocol/uid.ts';
 import {
   type PreparedOrder,
   prepareOrder,
@@ -13,6 +12,7 @@ import {
   type UnreadableOrder,
 } from '../records/order-json.ts';
 import { getOrderStatus } from '../records/status.ts';
+import { requireUid } from '../validation/options.ts';
 import type { OrderCache } from './cache.ts';
 import { type ElementForm, encodeOrder, encodeOrders, type ReadOrder } from './encode-orders.ts';
 

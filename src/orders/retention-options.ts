@@ -47,7 +47,7 @@ export function parseRetention(
     const value = days[name];
     if (value === undefined) continue;
     const seconds = Math.ceil(value * 86_400);
-    if (!Number.isSafeInteger(seconds) || seconds <= 0) {
+    if (typeof value !== 'number' || !Number.isSafeInteger(seconds) || seconds <= 0) {
       const path = days === option ? `retention.${name}` : 'retention';
       throw new TypeError(`createOrderBook: ${path} must be a positive number of days, got ${JSON.stringify(value)}`);
     }

@@ -1,4 +1,3 @@
-import { OrderBookError } from '../errors.ts';
 import { type Address, type Hex, parseHex } from './hex.ts';
 
 /** Size of an order UID in bytes: digest (32), owner (20), expiry (4). */
@@ -16,13 +15,6 @@ export interface UidParts {
 /** Parses a UID in either case. */
 export function parseUid(text: unknown): Hex | undefined {
   return parseHex(text, UID_SIZE);
-}
-
-/** Parses a UID and returns it in lower case. @throws OrderBookError `InvalidParameter` if it is not a valid UID. */
-export function requireUid(text: string): Hex {
-  const uid = parseUid(text);
-  if (uid !== undefined) return uid;
-  throw new OrderBookError('InvalidParameter', 'uid: must be 0x and 112 hex digits', { parameter: 'uid' });
 }
 
 /** Builds a UID: digest, owner, then the expiry as four bytes, big endian (GPv2Order.sol, `packOrderUidParams`). */

@@ -3,6 +3,7 @@ import type { DecimalInput, EstimateFunction, Estimator, GasPrice } from '../por
 import type { QuoteVerifier } from '../ports/quote-verifier.ts';
 import type { VaultReader } from '../ports/vaults.ts';
 import { type Decimal, parseDecimal } from '../protocol/decimal.ts';
+import { formatValue } from '../protocol/format-value.ts';
 import type { Address } from '../protocol/hex.ts';
 import { MAX_UINT256 } from '../protocol/uint256.ts';
 import { assertFunctions, assertKnownOptions, MAX_TIMER, requireInteger } from '../validation/options.ts';
@@ -101,7 +102,9 @@ export function parseQuoteOptions(options: QuoteOptions): ParsedQuoteOptions {
   assertFunctions('createOrderBook: quotes.vaults', options.vaults, ['readShare']);
   const gasPrice = typeof options.gasPrice === 'function' ? options.gasPrice : parsePrice(options.gasPrice);
   if (typeof priceAmount !== 'bigint' || priceAmount <= 0n) throw createOptionError('priceAmount', 'a positive bigint');
-  if (gasPrice === undefined) throw createOptionError('gasPrice', 'a decimal number of wei below 2^256');
+  if (gasPrice === undefined) {
+    throw createOptionError('gasPrice', `a decimal number of wei below 2^256, got ${formatValue(options.gasPrice)}`);
+  }
   return {
     estimators: nameEstimators(options.estimators),
     verifier: options.verifier,

@@ -2,6 +2,7 @@ import type { TokenPolicy } from '../admission/limits.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Estimator } from '../ports/estimator.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
+import { formatValue } from '../protocol/format-value.ts';
 import { type Address, parseHex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
 import { createEstimatorPool } from './estimators.ts';
@@ -106,7 +107,8 @@ export function createQuoteService(options: ParsedQuoteOptions, book: QuotesCont
 function parseToken(text: string, { deniedTokens }: TokenPolicy): Address | OrderBookError {
   const token = parseHex(text, 20);
   if (token === undefined) {
-    return new OrderBookError('InvalidParameter', 'token: must be 0x and 40 hex digits', { parameter: 'token' });
+    const description = `token: must be 0x and 40 hex digits, got ${formatValue(text)}`;
+    return new OrderBookError('InvalidParameter', description, { parameter: 'token' });
   }
   if (!deniedTokens.has(token)) return token;
   return new OrderBookError('UnsupportedToken', `token ${token} is deny-listed`, { token });

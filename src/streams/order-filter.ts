@@ -1,8 +1,7 @@
-import { OrderBookError } from '../errors.ts';
-import { type Address, parseHex } from '../protocol/hex.ts';
 import type { Order } from '../records/order-json.ts';
 import type { OrderStreamFilter } from '../records/order-stream-filter.ts';
 import { ORDER_STATUSES } from '../records/status.ts';
+import { invalidParameter, requireAddress } from '../validation/options.ts';
 import { POSITION_INTERVAL, type Stream, type StreamEvent, type StreamItem, type StreamPosition } from './stream.ts';
 import { createStreamIterator } from './subscriber.ts';
 
@@ -31,16 +30,17 @@ export function createOrderMatcher({ sellToken, buyToken, token, pair, kind, sta
     tests.push((order) => order.sellToken === wanted || order.buyToken === wanted);
   }
   if (pair !== undefined) {
-    if (!Array.isArray(pair) || pair.length !== 2) throw invalid('pair', 'must be two addresses');
+    if (!Array.isArray(pair) || pair.length !== 2) throw invalidParameter('pair', 'must be two addresses');
     const [a, b] = pair.map((each: string) => requireAddress('pair', each));
     tests.push(({ sellToken, buyToken }) => (sellToken === a && buyToken === b) || (sellToken === b && buyToken === a));
   }
   if (kind !== undefined) {
-    if (!KINDS.includes(kind)) throw invalid('kind', 'must be "sell" or "buy"');
+    if (!KINDS.includes(kind)) throw invalidParameter('kind', 'must be "sell" or "buy"');
     tests.push((order) => order.kind === kind);
   }
   if (status !== undefined) {
-    if (!ORDER_STATUSES.includes(status)) throw invalid('status', `must be one of ${ORDER_STATUSES.join(', ')}`);
+    if (!ORDER_STATUSES.includes(status))
+      throw invalidParameter('status', `must be one of ${ORDER_STATUSES.join(', ')}`);
     tests.push((order) => order.status === status);
   }
   return tests.length === 0 ? undefined : (order: Order) => tests.every((test) => test(order));
@@ -88,14 +88,4 @@ export function filterStream(source: Stream, matches: OrderMatcher): Stream {
     leave: source.leave,
     [Symbol.asyncIterator]: () => createStreamIterator(take, source.leave),
   };
-}
-
-function requireAddress(name: string, text: string): Address {
-  const address = parseHex(text, 20);
-  if (address === undefined) throw invalid(name, 'must be 0x and 40 hex digits');
-  return address;
-}
-
-function invalid(parameter: string, reason: string): OrderBookError {
-  return new OrderBookError('InvalidParameter', `${parameter}: ${reason}`, { parameter });
 }

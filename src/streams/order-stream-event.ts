@@ -1,9 +1,13 @@
-import { OrderBookError } from '../errors.ts';
-import { type Hex, parseHex } from '../protocol/hex.ts';
-import { requireUid } from '../protocol/uid.ts';
+import type { Hex } from '../protocol/hex.ts';
 import type { Order } from '../records/order-json.ts';
 import { type OrderStreamFilter, STREAM_FILTERS } from '../records/order-stream-filter.ts';
-import { assertKnownFilters, getFilterNames } from '../validation/options.ts';
+import {
+  assertKnownFilters,
+  getFilterNames,
+  invalidParameter,
+  requireAddress,
+  requireUid,
+} from '../validation/options.ts';
 import { ALL_ORDERS, toOwnerKey, toUidKey } from './order-log.ts';
 import type { StreamEvent } from './stream.ts';
 
@@ -25,13 +29,11 @@ export function getOrderStreamKey(filter: OrderStreamFilter): string {
   assertKnownFilters(getFilterNames(filter), STREAM_FILTERS);
   const { owner, uid } = filter;
   if (owner !== undefined && uid !== undefined) {
-    throw new OrderBookError('InvalidParameter', 'owner: give either an owner or a uid', { parameter: 'owner' });
+    throw invalidParameter('owner', 'give either an owner or a uid');
   }
   if (owner === undefined && uid === undefined) return ALL_ORDERS;
   if (uid !== undefined) return toUidKey(requireUid(uid));
-  const account = parseHex(owner, 20);
-  if (account !== undefined) return toOwnerKey(account);
-  throw new OrderBookError('InvalidParameter', 'owner: must be 0x and 40 hex digits', { parameter: 'owner' });
+  return toOwnerKey(requireAddress('owner', owner));
 }
 
 /** Converts a rendered event to an object. */

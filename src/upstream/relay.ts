@@ -3,7 +3,7 @@ import { createUnavailable, UpstreamError } from '../admission/upstream-error.ts
 import type { OrderInsert } from '../ports/store.ts';
 import type { UpstreamRejection } from '../ports/upstream.ts';
 import { isEcdsa } from '../protocol/signature.ts';
-import { requireUid } from '../protocol/uid.ts';
+import { requireUid } from '../validation/options.ts';
 import type { Insert, UpstreamBook } from './context.ts';
 import { join } from './lanes.ts';
 import { drop, put, type RelayTask } from './tasks.ts';

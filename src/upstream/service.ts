@@ -4,8 +4,8 @@ import { OrderBookError } from '../errors.ts';
 import { type Address, type Hex, parseHex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
 import { decodeSettledOrder } from '../protocol/settled-order.ts';
-import { parseUid, requireUid, unpackUid } from '../protocol/uid.ts';
-import { assertKnownOptions, requireList } from '../validation/options.ts';
+import { parseUid, unpackUid } from '../protocol/uid.ts';
+import { assertKnownOptions, requireAddress, requireList, requireUid } from '../validation/options.ts';
 import { createCancellations } from './cancellations.ts';
 import type { Insert, SettledOrders, UpstreamBook, UpstreamFeatureContext } from './context.ts';
 import { describeEnd, isOver } from './final.ts';
@@ -56,7 +56,7 @@ export function createUpstreamService(
   const methods: UpstreamApi = {
     async follow(scope) {
       const { owners, uids, appData } = parseScope('upstream.follow', scope);
-      const addresses = owners.map(parseOwner);
+      const addresses = owners.map((owner) => requireAddress('owner', owner));
       const isNew = await tasks.write([
         ...addresses.map((owner) => put('owner', owner, clock.now(), NEW_OWNER, 0)), // a followed one stays as it is
         ...appData.map((hash) => put('appData', parseHash(hash), clock.now(), {}, 0)),
@@ -68,7 +68,7 @@ export function createUpstreamService(
     async unfollow(scope) {
       const { owners, uids, appData } = parseScope('upstream.unfollow', scope);
       await tasks.write([
-        ...owners.map((owner) => drop('owner', { key: parseOwner(owner) })),
+        ...owners.map((owner) => drop('owner', { key: requireAddress('owner', owner) })),
         ...uids.map(requireUid).flatMap((key) => [drop('order', { key }), drop('ended', { key })]),
         ...appData.map((hash) => drop('appData', { key: parseHash(hash) })),
       ]);
@@ -76,12 +76,12 @@ export function createUpstreamService(
     async refresh(target) {
       const uid = parseUid(target);
       if (uid !== undefined) await refresh(book, [uid]);
-      else await readOwners(book, [parseOwner(target)]);
+      else await readOwners(book, [requireAddress('owner', target)]);
       follower.wake();
     },
     order: (uid) => describeOrder(book, uid),
     async owner(address) {
-      const [task] = await tasks.get('owner', [parseOwner(address)]);
+      const [task] = await tasks.get('owner', [requireAddress('owner', address)]);
       return task && describeImport(task);
     },
     async state() {
@@ -203,12 +203,6 @@ function parseHash(text: string): Hex {
   const hash = parseHex(text, 32);
   if (hash !== undefined) return hash;
   throw new OrderBookError('InvalidParameter', 'appData: must be 0x and 64 hex digits', { parameter: 'appData' });
-}
-
-function parseOwner(text: string): Address {
-  const owner = parseHex(text, 20);
-  if (owner !== undefined) return owner;
-  throw new OrderBookError('InvalidParameter', 'owner: must be 0x and 40 hex digits', { parameter: 'owner' });
 }
 
 /** Creates the reservation of turns among the processes of a store: each takes the next free one. */

@@ -1,7 +1,8 @@
 import { OrderBookError } from '../errors.ts';
 import { CHAINS } from '../protocol/chains.ts';
 import { formatSecret, formatValue } from '../protocol/format-value.ts';
-import { type Address, parseHex } from '../protocol/hex.ts';
+import { type Address, type Hex, parseHex } from '../protocol/hex.ts';
+import { UID_SIZE } from '../protocol/uid.ts';
 
 /** The members of an object, or of any type of a union. */
 type Names<T> = T extends unknown ? keyof T : never;
@@ -24,7 +25,9 @@ export function assertKnownOptions<T extends object, const Known extends readonl
     throw new TypeError(`${where}: options must be an object such as { ${known[0]} }, got ${text}`);
   }
   for (const name of Object.keys(options)) {
-    if (!known.includes(name)) throw new TypeError(`${where}: ${formatUnknownName('option', name, known)}`);
+    if (known.includes(name)) continue;
+    const text = formatUnknownName('option', name, known);
+    throw new TypeError(`${where}: ${text}${text.endsWith('?') ? '' : `, use ${known.join(', ')}`}`);
   }
 }
 
@@ -146,23 +149,39 @@ function editDistance(from: string, to: string): number {
 export function assertKnownFilters(given: Iterable<string>, known: readonly string[]): void {
   for (const name of given) {
     // The name is the client's and may be long.
-    if (!known.includes(name)) throw invalidFilter(name.slice(0, 64), formatUnknownName('filter', name, known));
+    if (!known.includes(name)) throw invalidParameter(name.slice(0, 64), formatUnknownName('filter', name, known));
   }
 }
 
 /** Returns the names of filters. @throws OrderBookError `InvalidParameter` if the filters are not an object. */
 export function getFilterNames(filters: object): string[] {
   if (typeof filters === 'object' && filters !== null) return Object.keys(filters);
-  throw invalidFilter('filter', `must be an object, got ${formatValue(filters)}`);
+  throw invalidParameter('filter', `must be an object, got ${formatValue(filters)}`);
 }
 
 /** Checks a list of a JavaScript caller. @throws OrderBookError `InvalidParameter` if it is not an array. */
 export function requireList<T>(name: string, list: readonly T[]): readonly T[] {
   if (Array.isArray(list)) return list;
-  throw invalidFilter(name, `must be a list, got ${formatValue(list)}`);
+  throw invalidParameter(name, `must be a list, got ${formatValue(list)}`);
 }
 
 /** Creates the error of a filter whose value is not valid. */
-export function invalidFilter(parameter: string, reason: string): OrderBookError {
+export function invalidParameter(parameter: string, reason: string): OrderBookError {
   return new OrderBookError('InvalidParameter', `${parameter}: ${reason}`, { parameter });
+}
+
+/** Parses an address. @throws OrderBookError `InvalidParameter` with the name of the parameter. */
+export const requireAddress = (parameter: string, text: unknown): Address => requireHex(parameter, text, 20);
+
+/** Parses a UID and returns it in lower case. @throws OrderBookError `InvalidParameter` if it is not a valid UID. */
+export const requireUid = (text: string): Hex => requireHex('uid', text, UID_SIZE);
+
+/** Parses a transaction hash. @throws OrderBookError `InvalidParameter` if the text is not a valid hash. */
+export const requireTransactionHash = (text: string): Hex => requireHex('hash', text, 32);
+
+/** Parses hex of a size in bytes, to lower case. @throws OrderBookError `InvalidParameter` if it is not valid. */
+export function requireHex(parameter: string, text: unknown, size: number): Hex {
+  const hex = parseHex(text, size);
+  if (hex !== undefined) return hex;
+  throw invalidParameter(parameter, `must be 0x and ${2 * size} hex digits, got ${formatValue(text)}`);
 }

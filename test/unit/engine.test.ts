@@ -44,7 +44,10 @@ describe('book options', () => {
     ],
     [{ chainId: 1, store: {} }, /store must be a store such as memoryStore\(\), got an object/],
     [{ chainId: 1, store: memoryStore }, /store must be a store such as memoryStore\(\), got a function/],
-    [{ chainId: 1, store: memoryAccountStore() }, /store must be a store such as memoryStore\(\), got an object/],
+    [
+      { chainId: 1, store: memoryAccountStore() },
+      /store must be a store such as memoryStore\(\), got an account store/,
+    ],
     [{ chainId: 'sepolia', store: memoryStore() }, /createOrderBook: chainId must be 11155111 for "sepolia"/],
     [{ chainId: 1n, store: memoryStore() }, /chainId must be an integer from 1 up, got 1n/],
     [{ chainId: 1, store: memoryStore(), chain: 'http://node' }, /chain must be a client such as viemChain\(client\)/],
@@ -71,7 +74,14 @@ describe('book options', () => {
       { chainId: 1, store: memoryStore(), settlementContract: '0x12' },
       /settlementContract must be 0x and 40 hex digits/,
     ],
-    [{ chainId: 1, store: memoryStore(), deniedTokens: ['x'] }, /deniedTokens/],
+    [{ chainId: 1, store: memoryStore(), deniedTokens: ['x'] }, /deniedTokens must be 0x and 40 hex digits, got "x"/],
+    [{ chainId: 1, store: memoryStore(), deniedTokens: 'WETH' }, /deniedTokens must be a list or a set, got "WETH"/],
+    [
+      { chainId: 1, store: memoryStore(), polciy: {} },
+      /unknown option "polciy", use chainId, store, .*, clock, logger$/,
+    ],
+    [{ chainId: 1, store: memoryStore(), isDenied: [] }, /isDenied must be a function, got an array/],
+    [{ chainId: 1, store: memoryStore(), retention: '90' }, /retention must be a positive number of days, got "90"/],
   ])('rejects case %# with a TypeError that names the option', (options, message) => {
     expect(() => createOrderBook(options as never)).toThrow(message);
     expect(() => createOrderBook(options as never)).toThrow(TypeError);

@@ -1,8 +1,9 @@
 import { countRows } from '../../concurrency/abort.ts';
 import type { DeliveryState } from '../../ports/delivery-store.ts';
+import { invalidParameter } from '../../validation/options.ts';
 import { requireOperator } from '../auth.ts';
 import { readCost, readCount, WRITE } from '../cost.ts';
-import { invalidParameter, queryInteger, queryText } from '../query.ts';
+import { queryInteger, queryText } from '../query.ts';
 import { jsonResponse } from '../response.ts';
 import type { AccountRoute } from './route.ts';
 

@@ -1,7 +1,8 @@
 import type { SlippageOrder, TokenVolatility } from '../../market/index.ts';
 import { formatIsoDate } from '../../records/order-json.ts';
+import { invalidParameter } from '../../validation/options.ts';
 import { READ } from '../cost.ts';
-import { invalidParameter, parseChainId } from '../query.ts';
+import { parseChainId } from '../query.ts';
 import { jsonResponse } from '../response.ts';
 import type { AccountRoute } from './route.ts';
 

@@ -1,10 +1,10 @@
 import type { Competition, CompetitionQuery } from '../../auctions/index.ts';
 import { countRows } from '../../concurrency/abort.ts';
 import { OrderBookError } from '../../errors.ts';
+import { invalidParameter } from '../../validation/options.ts';
 import { requireOperator } from '../auth.ts';
 import { READ, type RouteCost, readCost, unknownRows, WRITE } from '../cost.ts';
 import type { ApiResponse } from '../message.ts';
-import { invalidParameter } from '../query.ts';
 import { jsonResponse, jsonText, matchesEtag, rejectionResponse } from '../response.ts';
 import { type Call, COMPETITION_BODY_LIMIT, documentBodyLimit, type Route } from '../route.ts';
 

@@ -4,9 +4,10 @@ import { lazy } from '../../concurrency/lazy.ts';
 import { OrderBookError } from '../../errors.ts';
 import type { EncodedPage, OrderCancellation, OrderCancellations } from '../../orders/index.ts';
 import { createTooManyUidsError, MAX_UIDS } from '../../orders/index.ts';
-import { parseUid, requireUid } from '../../protocol/uid.ts';
+import { formatValue } from '../../protocol/format-value.ts';
+import { parseUid } from '../../protocol/uid.ts';
 import { formatCursor, type ListQuery } from '../../records/results.ts';
-import { assertKnownFilters } from '../../validation/options.ts';
+import { assertKnownFilters, requireUid } from '../../validation/options.ts';
 import type { BodySize } from '../body.ts';
 import { READ, type RouteCost, readCost, readCount, resumedRows, unknownRows, WRITE } from '../cost.ts';
 import type { ApiResponse } from '../message.ts';
@@ -269,5 +270,6 @@ function requireUidList(body: unknown): string[] {
 function findInvalidUid(uids: readonly unknown[]): OrderBookError | undefined {
   const index = uids.findIndex((uid) => parseUid(uid) === undefined);
   if (index < 0) return undefined;
-  return new OrderBookError('InvalidBody', `${index}: must be 0x and 112 hex digits`, { path: String(index) });
+  const description = `${index}: must be 0x and 112 hex digits, got ${formatValue(uids[index])}`;
+  return new OrderBookError('InvalidBody', description, { path: String(index) });
 }

@@ -90,7 +90,13 @@ describe('webhook channel', () => {
       });
       assert.deepEqual(
         [answer.status, answer.json()],
-        [400, { message: 'The target has not echoed its challenge, or the operator does not allow its address' }],
+        [
+          400,
+          {
+            message:
+              'The target has not echoed its challenge, or its address is private and not in `allow` (`--webhook-allow`) of the operator',
+          },
+        ],
       );
     }
   });

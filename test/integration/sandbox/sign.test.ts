@@ -120,8 +120,8 @@ describe('typed data of an order', () => {
 
   it.each([
     [{ sellToken: 'WETH' }, 'sellToken must be 0x and 40 hex digits, got "WETH"'],
-    [{ sellAmount: '1.5' }, 'sellAmount must be a bigint or decimal text below 2^256, got "1.5"'],
-    [{ buyAmount: -1n }, 'buyAmount must be a bigint or decimal text below 2^256, got -1n'],
+    [{ sellAmount: '1.5' }, 'sellAmount must be whole atoms below 2^256, as a bigint or a text of digits, got "1.5"'],
+    [{ buyAmount: -1n }, 'buyAmount must be whole atoms below 2^256, as a bigint or a text of digits, got -1n'],
     [
       { validTo: 2 ** 32 },
       'validTo must be a number of whole seconds since 1970, got the number 4294967296, which looks like milliseconds',
@@ -144,9 +144,15 @@ describe('limitOrder', () => {
   });
 
   it.each([
-    [{ sellAmount: 1 }, 'sellAmount must be a bigint or decimal text below 2^256, got the number 1'],
-    [{ buyAmount: 1.5 }, 'buyAmount must be a bigint or decimal text below 2^256, got the number 1.5'],
-    [{ buyAmount: '1e18' }, 'buyAmount must be a bigint or decimal text below 2^256, got "1e18"'],
+    [
+      { sellAmount: 1 },
+      'sellAmount must be whole atoms below 2^256, as a bigint or a text of digits, got the number 1',
+    ],
+    [
+      { buyAmount: 1.5 },
+      'buyAmount must be whole atoms below 2^256, as a bigint or a text of digits, got the number 1.5',
+    ],
+    [{ buyAmount: '1e18' }, 'buyAmount must be whole atoms below 2^256, as a bigint or a text of digits, got "1e18"'],
     [{ validTo: new Date(0) }, 'validTo must be a number of whole seconds since 1970, got a Date'],
     [{ validTo: '1800000000' }, 'validTo must be a number of whole seconds since 1970, got "1800000000"'],
     [

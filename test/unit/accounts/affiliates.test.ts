@@ -303,7 +303,7 @@ describe('affiliate code lookup', () => {
 
   test.each([
     [at(ALICE), 404, 'Affiliate not found'],
-    ['/affiliate/0x12', 400, 'account: must be 0x and 40 hex digits'],
+    ['/affiliate/0x12', 400, 'account: must be 0x and 40 hex digits, got "0x12"'],
     ['/ref-codes/UNKNOWN', 404, 'Affiliate code not found'],
     ['/ref-codes/ABC', 400, 'code: must be 5 to 20 letters, digits, "_" and "-"'],
     ['/ref-codes/%C3%84LICE', 400, 'code: must be 5 to 20 letters, digits, "_" and "-"'],

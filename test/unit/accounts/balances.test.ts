@@ -192,7 +192,7 @@ describe('GET /{chain_id}/accounts/{account}/balances', () => {
       400,
       'At most 100 token addresses are allowed',
     ],
-    [balances(weth, 'alice.eth'), 400, 'account: must be 0x and 40 hex digits'],
+    [balances(weth, 'alice.eth'), 400, 'account: must be 0x and 40 hex digits, got "alice.eth"'],
     [balances(weth, ALICE, 5), 400, 'Unsupported chain'],
     [balances(weth, ALICE, '5x'), 400, 'chainId: must be a whole number'],
   ])('%s is %s', async (path, status, message) => {

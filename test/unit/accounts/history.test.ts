@@ -122,13 +122,13 @@ describe('GET /accounts/{account}/orders', () => {
   });
 
   it.each([
-    ['/accounts/0x1/orders', 'account: must be 0x and 40 hex digits'],
+    ['/accounts/0x1/orders', 'account: must be 0x and 40 hex digits, got "0x1"'],
     [`/accounts/${OWNER}/orders?limit=0`, 'limit: must be an integer from 1 to 1000'],
     [`/accounts/${OWNER}/orders?limit=1001`, 'limit: must be an integer from 1 to 1000'],
     [`/accounts/${OWNER}/orders?cursor=5`, 'cursor: must be the `next` value of a page'],
     [`/accounts/${OWNER}/orders?format=xml`, 'format: must be csv or json'],
     [`/accounts/${OWNER}/trades?cursor=1~5-6`, 'cursor: must be the `next` value of a page'],
-    ['/accounts/x/trades?format=csv', 'account: must be 0x and 40 hex digits'],
+    ['/accounts/x/trades?format=csv', 'account: must be 0x and 40 hex digits, got "x"'],
   ])('rejects %s', async (path, message) => {
     const { send } = await historyFixture();
     const answer = await send('GET', path);

@@ -90,7 +90,10 @@ describe('options of the account interface', () => {
       'createAccounts: deliveries.attempts must be an integer from 1 up, got NaN',
     ],
     [{ deliveries: { timeout: -1 } }, 'createAccounts: deliveries.timeout must be an integer from 1 up, got -1'],
-    [{ deliveries: { maxDelay: 1 } }, 'createAccounts, deliveries: unknown option "maxDelay"'],
+    [
+      { deliveries: { maxDelay: 1 } },
+      'createAccounts, deliveries: unknown option "maxDelay", use attempts, retryDelay, maxRetryDelay, timeout',
+    ],
     [{ retention: 1e300 }, 'createAccounts: retention must be a positive number of days, got 1e+300'],
     [{ channels: [channel, channel] }, 'createAccounts: channels must have unique names'],
     [{ streams: { queueSize: 0 } }, 'createAccounts: streams.queueSize must be an integer from 1 up, got 0'],

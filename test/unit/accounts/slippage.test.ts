@@ -190,8 +190,8 @@ describe('slippage route', () => {
   it.each([
     [`${COW}`, 'market: must be two addresses with a hyphen between them'],
     [`${COW}-${WETH}-${WETH}`, 'market: must be two addresses with a hyphen between them'],
-    [`0x12-${WETH}`, 'baseToken: must be 0x and 40 hex digits'],
-    [`${WETH}-x`, 'quoteToken: must be 0x and 40 hex digits'],
+    [`0x12-${WETH}`, 'baseToken: must be 0x and 40 hex digits, got "0x12"'],
+    [`${WETH}-x`, 'quoteToken: must be 0x and 40 hex digits, got "x"'],
   ])('rejects the market %s', async (pair, message) => {
     await using fixture = await slippageFixture(options);
     expect(await fixture.request(pair)).toEqual([400, { message }, 'no-store']);
@@ -216,7 +216,7 @@ describe('slippage route', () => {
     });
     expect((await read(`${NATIVE}-${COW}`)).json()).toMatchObject({ baseToken: { tokenAddress: WETH.toLowerCase() } });
     const malformed = await read(`${COW}-x`);
-    expect([malformed.status, malformed.json()]).toEqual([400, { message: 'token: must be 0x and 40 hex digits' }]);
+    expect([malformed.status, malformed.json()]).toEqual([400, { message: 'token: must be 0x and 40 hex digits, got "x"' }]);
   });
 
   it('rejects a chain without a book', async () => {

@@ -14,6 +14,8 @@ import { SUBSCRIPTION_TYPE, subscriptionDigest } from '../../../src/protocol/sub
 import { manualClock } from '../../support/clock.ts';
 import { ALICES, accountFixture, ALICE as SIGNER } from './accounts-fixture.ts';
 
+const NO_ECHO =
+  'The target has not echoed its challenge, or its address is private and not in `allow` (`--webhook-allow`) of the operator';
 const NOW = 1_700_000_000_500;
 const SECONDS = 1_700_000_000;
 const DAY = 86_400;
@@ -260,7 +262,7 @@ describe('subscription with an echo', () => {
   ])('is rejected if the target %s', async (_, challenge) => {
     const channel = { confirmation: 'echo', ...(challenge && { challenge }) } as const;
     const { create, store } = await fixture({ channels: { hook: channel } });
-    const failure = error(400, 'The target has not echoed its challenge, or the operator does not allow its address');
+    const failure = error(400, NO_ECHO);
     expect(await getFailure(create(ALICE, request()))).toEqual(failure);
     expect(await store.subscriptions.list(ALICE)).toEqual([]);
   });
@@ -275,7 +277,7 @@ describe('subscription with an echo', () => {
     expect(await getFailure(create(ALICE, signed))).toEqual(used);
     answers[0]?.(false);
     expect(await first).toEqual(
-      error(400, 'The target has not echoed its challenge, or the operator does not allow its address'),
+      error(400, NO_ECHO),
     );
     expect(await getFailure(create(ALICE, signed))).toEqual(used);
     expect(answers).toHaveLength(1);
@@ -329,7 +331,7 @@ describe('subscription with an echo', () => {
     for (let i = 0; i < 10; i++) await Promise.resolve();
     clock.advance(1000);
     expect(await failure).toEqual(
-      error(400, 'The target has not echoed its challenge, or the operator does not allow its address'),
+      error(400, NO_ECHO),
     );
   });
 });

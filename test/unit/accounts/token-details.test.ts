@@ -61,7 +61,7 @@ describe('GET /{chain_id}/tokens/{token}/details', () => {
 
   it('rejects malformed addresses and chains without a book', async () => {
     const { request, send } = await tokenFixture();
-    expect(await request('0x12/details')).toEqual([400, { message: 'token: must be 0x and 40 hex digits' }]);
+    expect(await request('0x12/details')).toEqual([400, { message: 'token: must be 0x and 40 hex digits, got "0x12"' }]);
     const other = await send('GET', `/1/tokens/${WETH}/details`);
     expect([other.status, other.json()]).toEqual([400, { message: 'Unsupported chain' }]);
   });
@@ -103,7 +103,7 @@ describe('POST /{chain_id}/tokens/details', () => {
     await expect(accounts.tokens.getMany(SEPOLIA, many)).rejects.toMatchObject(failure);
     await expect(accounts.tokens.getMany(SEPOLIA, ['0x12'])).rejects.toMatchObject({
       code: 'InvalidParameter',
-      message: 'tokenAddresses: must be 0x and 40 hex digits',
+      message: 'tokenAddresses: must be 0x and 40 hex digits, got "0x12"',
     });
     expect(queries()).toBe(0);
     expect(await accounts.tokens.getMany(SEPOLIA, many.slice(1))).toHaveLength(100);

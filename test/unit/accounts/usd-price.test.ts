@@ -55,8 +55,8 @@ describe('GET /{chain_id}/tokens/{token_address}/usdPrice', () => {
   });
 
   test.each([
-    [path('0x12'), 'token: must be 0x and 40 hex digits'],
-    [path('weth'), 'token: must be 0x and 40 hex digits'],
+    [path('0x12'), 'token: must be 0x and 40 hex digits, got "0x12"'],
+    [path('weth'), 'token: must be 0x and 40 hex digits, got "weth"'],
     [path(WETH, '0'), 'chainId: must be a whole number'],
     [path(WETH, '9'.repeat(30)), 'chainId: must be a whole number'],
     [path(WETH, 'AB'), 'chainId: must be a whole number'],

@@ -123,8 +123,8 @@ describe('list of trades', () => {
   test.each<[object, string, string, string]>([
     [{}, 'InvalidTradeFilter', 'owner', 'exactly one of owner and orderUid must be given'],
     [{ owner: OWNER, orderUid: UID }, 'InvalidTradeFilter', 'owner', 'exactly one of owner and orderUid must be given'],
-    [{ owner: 'me' }, 'InvalidParameter', 'owner', 'owner: must be 0x and 40 hex digits'],
-    [{ orderUid: '0x12' }, 'InvalidParameter', 'orderUid', 'orderUid: must be 0x and 112 hex digits'],
+    [{ owner: 'me' }, 'InvalidParameter', 'owner', 'owner: must be 0x and 40 hex digits, got "me"'],
+    [{ orderUid: '0x12' }, 'InvalidParameter', 'orderUid', 'orderUid: must be 0x and 112 hex digits, got "0x12"'],
     [{ owner: OWNER, limit: 0 }, 'InvalidLimit', 'limit', 'limit: must be a whole number from 1 to 1000'],
     [{ owner: OWNER, limit: 1001 }, 'InvalidLimit', 'limit', 'limit: must be a whole number from 1 to 1000'],
     [{ owner: OWNER, limit: 1.5 }, 'InvalidLimit', 'limit', 'limit: must be a whole number from 1 to 1000'],
@@ -206,6 +206,6 @@ test('surplus and first trade take addresses in any case', async () => {
   const options = { meter: { rows: 0 } };
   expect([await api.totalSurplus(text, options), await api.firstTradeBlock(text)]).toEqual([9n, 7]);
   expect(surplusOf).toEqual([[OWNER, options]]);
-  await expect(api.totalSurplus('me')).rejects.toMatchObject({ message: 'user: must be 0x and 40 hex digits' });
-  await expect(api.firstTradeBlock('WETH')).rejects.toMatchObject({ message: 'token: must be 0x and 40 hex digits' });
+  await expect(api.totalSurplus('me')).rejects.toMatchObject({ message: 'user: must be 0x and 40 hex digits, got "me"' });
+  await expect(api.firstTradeBlock('WETH')).rejects.toMatchObject({ message: 'token: must be 0x and 40 hex digits, got "WETH"' });
 });

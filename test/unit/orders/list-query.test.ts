@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { parseListQuery } from '../../../src/orders/list-query.ts';
 import { toOrderPage } from '../../../src/orders/order-api.ts';
-import { requireUid } from '../../../src/protocol/uid.ts';
 import { formatCursor, type ListQuery } from '../../../src/records/results.ts';
+import { requireUid } from '../../../src/validation/options.ts';
 
 const ADDRESS = `0x${'Ab'.repeat(20)}`;
 const UID = `0x${'Cd'.repeat(56)}`;

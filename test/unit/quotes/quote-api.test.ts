@@ -61,7 +61,7 @@ describe('native price', () => {
       status: 'rejected',
       error: {
         code: 'InvalidParameter',
-        message: 'token: must be 0x and 40 hex digits',
+        message: 'token: must be 0x and 40 hex digits, got "0x12"',
         data: { parameter: 'token' },
       },
     });

@@ -24,9 +24,9 @@ describe('quote options', () => {
   test.each([
     [{ priceAmount: 0n }, 'priceAmount must be a positive bigint'],
     [{ priceAmount: 5 }, 'priceAmount must be a positive bigint'],
-    [{ gasPrice: 'x' }, 'gasPrice must be a decimal number of wei below 2^256'],
-    [{ gasPrice: undefined }, 'gasPrice must be a decimal number of wei below 2^256'],
-    [{ gasPrice: MAX + 1n }, 'gasPrice must be a decimal number of wei below 2^256'],
+    [{ gasPrice: 'x' }, 'gasPrice must be a decimal number of wei below 2^256, got "x"'],
+    [{ gasPrice: undefined }, 'gasPrice must be a decimal number of wei below 2^256, got undefined'],
+    [{ gasPrice: MAX + 1n }, `gasPrice must be a decimal number of wei below 2^256, got ${MAX + 1n}n`],
     [{ timeout: -1 }, `timeout must be an integer from 0 to ${MAX_TIMER}, got -1`],
     [{ maxTimeout: 1.5 }, `maxTimeout must be an integer from 0 to ${MAX_TIMER}, got 1.5`],
     [{ expiry: MAX_TIMER + 1 }, `expiry must be an integer from 0 to ${MAX_TIMER}, got ${MAX_TIMER + 1}`],

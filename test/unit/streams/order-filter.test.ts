@@ -46,12 +46,12 @@ describe('matcher of a filter', () => {
   });
 
   test.each([
-    [{ sellToken: 'A' }, 'sellToken: must be 0x and 40 hex digits', 'sellToken'],
-    [{ buyToken: '0x' }, 'buyToken: must be 0x and 40 hex digits', 'buyToken'],
-    [{ token: '' }, 'token: must be 0x and 40 hex digits', 'token'],
+    [{ sellToken: 'A' }, 'sellToken: must be 0x and 40 hex digits, got "A"', 'sellToken'],
+    [{ buyToken: '0x' }, 'buyToken: must be 0x and 40 hex digits, got "0x"', 'buyToken'],
+    [{ token: '' }, 'token: must be 0x and 40 hex digits, got ""', 'token'],
     [{ pair: A }, 'pair: must be two addresses', 'pair'],
     [{ pair: [A] }, 'pair: must be two addresses', 'pair'],
-    [{ pair: [A, 'B'] }, 'pair: must be 0x and 40 hex digits', 'pair'],
+    [{ pair: [A, 'B'] }, 'pair: must be 0x and 40 hex digits, got "B"', 'pair'],
     [{ kind: 'swap' }, 'kind: must be "sell" or "buy"', 'kind'],
     [{ status: 'done' }, 'status: must be one of presignaturePending, open, fulfilled, cancelled, expired', 'status'],
   ])('%j is rejected and named', (filter, message, parameter) => {
@@ -173,7 +173,7 @@ describe('subscription of a stream', () => {
 
   test.each([
     [{ owner: A, uid }, 'owner: give either an owner or a uid', 'owner'],
-    [{ owner: 'me' }, 'owner: must be 0x and 40 hex digits', 'owner'],
+    [{ owner: 'me' }, 'owner: must be 0x and 40 hex digits, got "me"', 'owner'],
   ])('%j is rejected', (filter, message, parameter) => {
     expect(() => getOrderStreamKey(filter)).toThrow(new OrderBookError('InvalidParameter', message, { parameter }));
   });
@@ -201,7 +201,7 @@ describe('limits of streams', () => {
     [{ queueSize: 0 }, 'createOrderBook: streams.queueSize must be an integer from 1 up, got 0'],
     [{ resumeLimit: 1.5 }, 'createOrderBook: streams.resumeLimit must be an integer from 1 up, got 1.5'],
     [{ resumeLimit: '9' }, 'createOrderBook: streams.resumeLimit must be an integer from 1 up, got "9"'],
-    [{ queue: 9 }, 'createOrderBook, streams: unknown option "queue"'],
+    [{ queue: 9 }, 'createOrderBook, streams: unknown option "queue", use queueSize, resumeLimit'],
   ])('%j are rejected', (limits, message) => {
     expect(() => parseStreamLimits('createOrderBook', limits as never)).toThrow(new TypeError(message));
   });

@@ -21,7 +21,7 @@ describe('parameters of books and of the account interface', () => {
     expect(() => requireToken('0x12', 'baseToken')).toThrow(
       expect.objectContaining({
         code: 'InvalidParameter',
-        message: 'baseToken: must be 0x and 40 hex digits',
+        message: 'baseToken: must be 0x and 40 hex digits, got "0x12"',
         data: { parameter: 'baseToken' },
       }),
     );
@@ -30,7 +30,10 @@ describe('parameters of books and of the account interface', () => {
   test('require the address of an account', () => {
     expect(requireAccount(ALICE.toUpperCase().replace('0X', '0x'))).toBe(ALICE);
     expect(() => requireAccount('alice')).toThrow(
-      expect.objectContaining({ message: 'account: must be 0x and 40 hex digits', data: { parameter: 'account' } }),
+      expect.objectContaining({
+        message: 'account: must be 0x and 40 hex digits, got "alice"',
+        data: { parameter: 'account' },
+      }),
     );
   });
 });
