@@ -7,6 +7,7 @@ import {
   orUndefined,
   type QueryParameters,
   type RequestError,
+  toBody,
   toQuery,
 } from './http.ts';
 import { createMirror, type Mirror, type MirrorFilter, type MirrorOptions } from './mirror.ts';
@@ -82,13 +83,13 @@ export function createClient(url: string, options: ClientOptions = {}): OrderBoo
   }
 
   return {
-    submit: async (order) => (await request<string>('POST', 'orders', { body: order })).body,
+    submit: async (order) => (await request<string>('POST', 'orders', toBody('order', order))).body,
     get: (uid) => orUndefined(request<Order>('GET', `orders/${encodeURIComponent(uid)}`), isUnknownOrder),
     list: (query = {}) => list({ ...query }),
     async cancel(cancellation) {
-      await request('DELETE', 'orders', { body: cancellation });
+      await request('DELETE', 'orders', toBody('cancellation', cancellation));
     },
-    quote: async (terms) => (await request<QuoteResponse>('POST', 'quote', { body: terms })).body,
+    quote: async (terms) => (await request<QuoteResponse>('POST', 'quote', toBody('quote request', terms))).body,
     trades: async (query) => (await request<OrderTrade[]>('GET', `trades?${toQuery({ ...query })}`)).body,
     mirror: (filter = {}, mirrorOptions = {}) => createMirror(sender, listPages, filter, options, mirrorOptions),
     account: (wallet, accountOptions) => createAccountClient(wallet, url, options, accountOptions),

@@ -110,6 +110,12 @@ interface RequestParts {
 
 export type QueryParameters = Readonly<Record<string, string | number | undefined>>;
 
+/** Returns the parts of a request with a required body. @throws TypeError naming the argument. */
+export function toBody(argument: string, body: unknown): RequestParts {
+  if (typeof body === 'object') return { body };
+  throw new TypeError(`${argument} must be an object, got ${body}`);
+}
+
 /** Rejects unknown members, which would be ignored. @throws TypeError naming the known ones. */
 export function assertKnown(what: string, given: object, known: readonly string[]): void {
   const unknown = Object.keys(given).find((name) => !known.includes(name));
@@ -125,12 +131,12 @@ export function createSender(url: string, options: ClientOptions, prefix = '/api
   assertKnown('createClient: unknown option', options, OPTIONS);
   const { fetch: send = fetch, headers = {}, timeout = 30_000, maxBytes = 50_000_000 } = options;
   if (!Number.isSafeInteger(maxBytes) || maxBytes <= 0) {
-    throw new TypeError(`createClient: maxBytes must be a positive integer, got ${maxBytes}`);
+    throw new TypeError(`createClient: maxBytes must be an integer above 0, got ${maxBytes}`);
   }
   for (const name of ['timeout', 'maxDelay', 'silence'] as const) {
     const value = options[name] ?? 1;
     if (typeof value === 'number' && value > 0 && value <= MAX_DELAY) continue;
-    throw new TypeError(`createClient: ${name} must be a number above 0 and up to ${MAX_DELAY}, got ${value}`);
+    throw new TypeError(`createClient: ${name} must be a number above 0, up to ${MAX_DELAY}, got ${value}`);
   }
   const { base, credentials } = parseUrl(url);
   const isAuthorized = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
@@ -175,8 +181,11 @@ export function createSender(url: string, options: ClientOptions, prefix = '/api
 function parseUrl(url: string) {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   const isValid = parsed === undefined ? typeof url === 'string' && /^(?:$|[./])/.test(url) : isHttp(parsed);
-  // The URL is not repeated, because it may contain a secret.
-  if (!isValid) throw new TypeError('createClient: url must be an http or https URL');
+  // A password and a path are not repeated, because they may be secret.
+  if (!isValid) {
+    const shown = String(url).replace(/.*@|(?<=[^:/])[/?#].*/gs, '…');
+    throw new TypeError(`createClient: url must be an http or https URL, got ${shown}`);
+  }
   // The path of a request is appended, and would become a part of them.
   if (/[?#]/.test(url)) throw new TypeError('createClient: url must have no query and no fragment');
   // It is appended to each request.

@@ -78,7 +78,7 @@ describe('size of a response to the client', () => {
 
   it.each([0, -1, 1.5, Number.NaN, '1000'])('must be a positive integer, unlike %s', (maxBytes) => {
     expect(() => createClient('http://localhost', { maxBytes: maxBytes as number })).toThrow(
-      `createClient: maxBytes must be a positive integer, got ${maxBytes}`,
+      `createClient: maxBytes must be an integer above 0, got ${maxBytes}`,
     );
   });
 });

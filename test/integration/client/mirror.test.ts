@@ -409,7 +409,7 @@ describe('options of a client', () => {
     ['silence', Number.POSITIVE_INFINITY],
   ])('reject %s: %d', (name, value) => {
     expect(() => createClient('http://localhost', { [name]: value })).toThrow(
-      `createClient: ${name} must be a number above 0 and up to 2147483647, got ${value}`,
+      `createClient: ${name} must be a number above 0, up to 2147483647, got ${value}`,
     );
   });
 });

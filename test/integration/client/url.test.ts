@@ -77,13 +77,18 @@ describe('URL of a client', () => {
     expect(() => createClient(url)).toThrow(new TypeError('createClient: url must have no query and no fragment'));
   });
 
-  it.each(['localhost:8080', '127.0.0.1:8080', 'ftp://user:secret@host', 'book.example', undefined])(
-    'must not be %s',
-    (url) => {
-      const create = () => createClient(url as string);
-      expect(create).toThrow(new TypeError('createClient: url must be an http or https URL'));
-    },
-  );
+  it.each([
+    ['localhost:8080', 'localhost:8080'],
+    ['127.0.0.1:8080/secret', '127.0.0.1:8080…'],
+    ['ftp://user:secret@host/secret', '…host…'],
+    ['user:secret@host', '…host'],
+    ['book.example?key=secret', 'book.example…'],
+    [undefined, 'undefined'],
+    [8080, '8080'],
+  ])('must not be %s', (url, shown) => {
+    const create = () => createClient(url as string);
+    expect(create).toThrow(new TypeError(`createClient: url must be an http or https URL, got ${shown}`));
+  });
 });
 
 describe('client without a server', () => {
