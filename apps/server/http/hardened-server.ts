@@ -60,9 +60,8 @@ export function createHardenedServer(
       responses.delete(response);
       if (closing && responses.size === 0) socket.destroySoon();
     });
-    const hosts = countHosts(request.rawHeaders);
-    if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1')) {
-      const reason = hosts > 1 ? 'the Host header is repeated' : 'the Host header is missing';
+    const reason = findHeaderFault(request);
+    if (reason !== undefined) {
       const body = JSON.stringify(new OrderBookError('InvalidParameter', reason));
       response.writeHead(400, rejectionHeaders(body)).end(body);
     } else handler(request, response);
@@ -75,7 +74,10 @@ export function createHardenedServer(
   server.on('checkExpectation', listener);
   // Without a listener, Node.js closes the connection without a response.
   server.on('connect', (_, socket) => {
-    socket.end(rawRejection(new OrderBookError('MethodNotAllowed', 'CONNECT is not supported')));
+    const reject = () => socket.end(rawRejection(new OrderBookError('MethodNotAllowed', 'CONNECT is not supported')));
+    const earlier = [...(connections.get(socket) ?? [])].at(-1);
+    if (earlier === undefined) reject();
+    else earlier.once('close', reject);
   });
   server.on('connection', (socket: Socket) => {
     // A peer of a socket file is a process of this machine, usually a proxy.
@@ -136,8 +138,9 @@ export function createHardenedServer(
 /** Rejects bytes that are not a request, after the responses to the requests before them. */
 function rejectInvalid(error: NodeJS.ErrnoException, socket: Duplex, responses: readonly ServerResponse[]): void {
   // Complete requests receive their responses although invalid bytes follow, such as those after "Connection: close".
-  if (responses.length > 0 && responses.every(({ req, headersSent }) => req.complete && !headersSent)) {
-    for (const last of responses.slice(-1)) last.shouldKeepAlive = false;
+  const last = responses.findLast(({ req }) => req.complete);
+  if (last !== undefined && responses.every(({ headersSent }) => !headersSent)) {
+    last.shouldKeepAlive = false;
     return;
   }
   // A single request with an invalid or missing body: no response was written yet.
@@ -153,14 +156,20 @@ function rejectInvalid(error: NodeJS.ErrnoException, socket: Duplex, responses: 
   }
 }
 
-/** Counts the `Host` headers. Node.js keeps the first one, and a proxy may use another (RFC 9112, 3.2). */
-function countHosts(headers: readonly string[]): number {
-  let count = 0;
+/** Headers that must occur once. Of two, Node.js keeps the first one, and a proxy may use another. */
+const SINGLE = ['Host'];
+
+/** Returns the reason to reject a request for its headers (RFC 9110, 5.3 and 9112, 3.2). */
+function findHeaderFault({ rawHeaders, httpVersion }: IncomingMessage): string | undefined {
+  const found = new Set<string>();
   // Names and values alternate.
-  for (let i = 0; i < headers.length; i += 2) {
-    if (headers[i]?.length === 4 && headers[i]?.toLowerCase() === 'host') count++;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const given = rawHeaders[i] as string; // within the list
+    const name = SINGLE.find((each) => each.length === given.length && each.toLowerCase() === given.toLowerCase());
+    if (name !== undefined && found.has(name)) return `the ${name} header is repeated`;
+    if (name !== undefined) found.add(name);
   }
-  return count;
+  return found.has('Host') || httpVersion !== '1.1' ? undefined : 'the Host header is missing';
 }
 
 function isEventStream(response: ServerResponse): boolean {

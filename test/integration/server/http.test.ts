@@ -45,6 +45,8 @@ async function exchange(url: string, bytes: string): Promise<string> {
   return connection.received;
 }
 
+const CHUNKED = 'POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n';
+
 describe('invalid HTTP', () => {
   test.each([
     ['noise', 'garbage\r\n\r\n', 'this is not HTTP'],
@@ -134,8 +136,12 @@ describe('invalid HTTP', () => {
     ['noise', '', 'noise\r\n\r\n', 1],
     ['an invalid request behind a second one', '', 'GET / HTTP/1.1\r\nhost: x\r\n\r\nGET / HTTP\r\n\r\n', 2],
     ['line ends', 'connection: close\r\n', '\r\n\r\n', 1],
+    ['an invalid body of a second request', '', `${CHUNKED}\r\nzz\r\n`, 1],
+    ['an invalid body of a third request', '', `GET / HTTP/1.1\r\nhost: x\r\n\r\n${CHUNKED}\r\nzz\r\n`, 2],
   ])('%s does not prevent the responses to complete requests', async (_, header, rest, responses) => {
-    const { url } = await listening((__, response) => void setImmediate(() => response.end('pong')));
+    const { url } = await listening((request, response) => {
+      setImmediate(() => pongAfterBody(request, response));
+    });
     const received = await exchange(url, `GET / HTTP/1.1\r\nhost: x\r\n${header}\r\n${rest}`);
     expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(Array(responses).fill('HTTP/1.1 200'));
     expect(received.endsWith('pong')).toBe(true);
@@ -208,6 +214,15 @@ describe('client that is too slow loses its connection', () => {
   });
 });
 
+test.each([
+  ['Host', 'HOST: y\r\n'],
+])('a repeated %s header is rejected', async (name, headers) => {
+  const { url } = await listening(pong);
+  const received = await exchange(url, `GET / HTTP/1.1\r\nhost: x\r\n${headers}\r\n`);
+  expect(received).toMatch(/^HTTP\/1\.1 400 /);
+  expect(received).toContain(`the ${name} header is repeated`);
+});
+
 describe('CONNECT', () => {
   test('is rejected in JSON with CORS headers and the connection is closed', async () => {
     const { url } = await listening(pong);
@@ -218,6 +233,15 @@ describe('CONNECT', () => {
     expect(head.toLowerCase()).toContain('access-control-allow-origin: *');
     expect(JSON.parse(body)).toEqual({ errorType: 'MethodNotAllowed', description: 'CONNECT is not supported' });
     expect(await responds(url)).toBe(true);
+  });
+
+  test('is rejected after the response to an earlier request', async () => {
+    const { url } = await listening((_, response) => void setImmediate(() => response.end('pong')));
+    const received = await exchange(
+      url,
+      'GET / HTTP/1.1\r\nhost: x\r\n\r\nCONNECT a:443 HTTP/1.1\r\nhost: a:443\r\n\r\n',
+    );
+    expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 405']);
   });
 });
 
