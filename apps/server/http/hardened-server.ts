@@ -157,7 +157,7 @@ function rejectInvalid(error: NodeJS.ErrnoException, socket: Duplex, responses: 
 }
 
 /** Headers that must occur once. Of two, Node.js keeps the first one, and a proxy may use another. */
-const SINGLE = ['Host'];
+const SINGLE = ['Host', 'Authorization'];
 
 /** Returns the reason to reject a request for its headers (RFC 9110, 5.3 and 9112, 3.2). */
 function findHeaderFault({ rawHeaders, httpVersion }: IncomingMessage): string | undefined {

@@ -215,6 +215,7 @@ describe('client that is too slow loses its connection', () => {
 });
 
 test.each([
+  ['Authorization', 'authorization: Bearer a\r\nAuthorization: Bearer b\r\n'],
   ['Host', 'HOST: y\r\n'],
 ])('a repeated %s header is rejected', async (name, headers) => {
   const { url } = await listening(pong);
