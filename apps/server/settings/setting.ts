@@ -81,7 +81,7 @@ export type SettingTable = Readonly<Record<string, Setting>>;
 
 /** Returns whether a message may repeat a text: not that of a secret, and no URL with a password. */
 export function isPublic({ secret }: Ungrouped, text: string): boolean {
-  return secret !== true && !/:\/\/[^/]*@/.test(text);
+  return secret !== true && !/:\/\/.*@/s.test(text);
 }
 
 /** Adds the heading to the settings of a group. */

@@ -216,7 +216,10 @@ describe('slippage route', () => {
     });
     expect((await read(`${NATIVE}-${COW}`)).json()).toMatchObject({ baseToken: { tokenAddress: WETH.toLowerCase() } });
     const malformed = await read(`${COW}-x`);
-    expect([malformed.status, malformed.json()]).toEqual([400, { message: 'token: must be 0x and 40 hex digits, got "x"' }]);
+    expect([malformed.status, malformed.json()]).toEqual([
+      400,
+      { message: 'token: must be 0x and 40 hex digits, got "x"' },
+    ]);
   });
 
   it('rejects a chain without a book', async () => {

@@ -276,9 +276,7 @@ describe('subscription with an echo', () => {
     const used = error(409, 'The nonce was used before');
     expect(await getFailure(create(ALICE, signed))).toEqual(used);
     answers[0]?.(false);
-    expect(await first).toEqual(
-      error(400, NO_ECHO),
-    );
+    expect(await first).toEqual(error(400, NO_ECHO));
     expect(await getFailure(create(ALICE, signed))).toEqual(used);
     expect(answers).toHaveLength(1);
   });
@@ -330,9 +328,7 @@ describe('subscription with an echo', () => {
     const failure = getFailure(create(ALICE, request()));
     for (let i = 0; i < 10; i++) await Promise.resolve();
     clock.advance(1000);
-    expect(await failure).toEqual(
-      error(400, NO_ECHO),
-    );
+    expect(await failure).toEqual(error(400, NO_ECHO));
   });
 });
 

@@ -61,7 +61,10 @@ describe('GET /{chain_id}/tokens/{token}/details', () => {
 
   it('rejects malformed addresses and chains without a book', async () => {
     const { request, send } = await tokenFixture();
-    expect(await request('0x12/details')).toEqual([400, { message: 'token: must be 0x and 40 hex digits, got "0x12"' }]);
+    expect(await request('0x12/details')).toEqual([
+      400,
+      { message: 'token: must be 0x and 40 hex digits, got "0x12"' },
+    ]);
     const other = await send('GET', `/1/tokens/${WETH}/details`);
     expect([other.status, other.json()]).toEqual([400, { message: 'Unsupported chain' }]);
   });

@@ -206,6 +206,10 @@ test('surplus and first trade take addresses in any case', async () => {
   const options = { meter: { rows: 0 } };
   expect([await api.totalSurplus(text, options), await api.firstTradeBlock(text)]).toEqual([9n, 7]);
   expect(surplusOf).toEqual([[OWNER, options]]);
-  await expect(api.totalSurplus('me')).rejects.toMatchObject({ message: 'user: must be 0x and 40 hex digits, got "me"' });
-  await expect(api.firstTradeBlock('WETH')).rejects.toMatchObject({ message: 'token: must be 0x and 40 hex digits, got "WETH"' });
+  await expect(api.totalSurplus('me')).rejects.toMatchObject({
+    message: 'user: must be 0x and 40 hex digits, got "me"',
+  });
+  await expect(api.firstTradeBlock('WETH')).rejects.toMatchObject({
+    message: 'token: must be 0x and 40 hex digits, got "WETH"',
+  });
 });
