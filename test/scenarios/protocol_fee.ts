@@ -4,12 +4,22 @@ import type { Scenario } from './support/scenario.ts';
 
 const ETHER = 10n ** 18n;
 
+interface CappedFee {
+  readonly factor: number;
+  readonly maxVolumeFactor: number;
+}
+
+interface WirePolicy {
+  readonly surplus?: CappedFee;
+  readonly priceImprovement?: CappedFee;
+}
+
 /**
  * Assertions of the original:
  * - surplus, price improvement and volume fees together reach the expected shares of limit and market orders: held in
  *   `test/unit/auctions/fee-policies.test.ts` and by the exact fractions of `test/unit/protocol/protocol-fees.test.ts`
  * - executed fees equal the balance of the settlement contract afterwards: held
- * - three partner fees of a trade give three executed fees, with the capped factors: held in the unit tests
+ * - three partner fees of a trade give three executed fees, with the capped factors, which compound to the cap: held
  * - volume fee of a purchase, also with policies that apply later: held in the unit tests
  * - buckets replace the factor of a pair; a factor of 0 stays a fee of 0: held in the unit tests
  * - no volume fee for equal tokens, and for wrapped against native currency: held in the unit tests
@@ -76,6 +86,32 @@ export const scenario: Scenario = {
     const kept = (await world.balance(settlement, 'DAI')) - before;
     const total = executed.reduce((sum: bigint, amount: bigint) => sum + amount, 0n);
     assert.ok(executed.length === 2 && total > 0n && kept - total <= 3n && total - kept <= 3n, `${kept} ${executed}`);
+
+    // Three fees of a partner. The second one is limited, and nothing is left for the third one.
+    const limited = await world.serve('--max-partner-fee', '375000', '--drivers', await world.startDriver());
+    const recipient = `0x${'12'.repeat(20)}`;
+    const improvement = { priceImprovementBps: 3000, maxVolumeBps: 1500, recipient };
+    const requested = [{ surplusBps: 3000, maxVolumeBps: 2500, recipient }, improvement, improvement];
+    const three = await limited.place(trader, {
+      ...terms,
+      sellAmount: String(ETHER - 2n),
+      buyAmount: String(1000n * ETHER),
+      appData: JSON.stringify({ version: '1.1.0', metadata: { partnerFee: requested } }),
+    });
+    await limited.untilStatus(three, 'fulfilled');
+    const [shared] = (await limited.get(`/trades?orderUid=${three}`)).body;
+    assert.deepEqual(
+      shared.executedProtocolFees.map(({ policy }: { policy: WirePolicy }) => [
+        Object.keys(policy)[0],
+        (policy.surplus ?? policy.priceImprovement)?.factor,
+        (policy.surplus ?? policy.priceImprovement)?.maxVolumeFactor,
+      ]),
+      [
+        ['surplus', 0.3, 0.25],
+        ['priceImprovement', 0.3, 0.1],
+        ['priceImprovement', 0.3, 0],
+      ],
+    );
 
     const quote = {
       sellToken: terms.sellToken,
