@@ -66,13 +66,10 @@ export const scenario: Scenario = {
     await book.untilStatus(permitted, 'fulfilled');
     assert.equal(await counted('after'), 1n);
     assert.equal(String(await read('caller')).toLowerCase(), world.contracts.hooksTrampoline);
-    for (const [owner, allowance] of [
-      [world.contracts.settlement, 0n],
-      [world.contracts.hooksTrampoline, 5n],
-    ] as const) {
-      const query = { address: permit, abi: approval.abi, args: [owner, trader.address] };
-      assert.equal(await world.client.readContract({ ...query, functionName: 'allowance' }), allowance);
-    }
+    const { settlement, hooksTrampoline } = world.contracts;
+    const query = { address: permit, abi: approval.abi, functionName: 'allowance' };
+    const allowanceOf = (owner: Hex) => world.client.readContract({ ...query, args: [owner, trader.address] });
+    assert.deepEqual([await allowanceOf(settlement), await allowanceOf(hooksTrampoline)], [0n, 5n]);
 
     // A wallet that a hook deploys.
     const owner = await world.createTrader();
