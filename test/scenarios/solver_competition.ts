@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { OPERATOR_TOKEN } from './support/book.ts';
 import type { Scenario } from './support/scenario.ts';
 
 const WEAK = '0x00000000000000000000000000000000000005ed';
@@ -22,11 +23,12 @@ interface Solution {
   readonly isWinner: boolean;
   readonly filteredOut: boolean;
   readonly txHash: string | null;
+  readonly referenceScore: string | null;
 }
 
 /**
  * Assertions of the original:
- * - the public routes have the competition after its deadline, those of operators before: held, by transaction
+ * - the public routes have the competition after its deadline, those of operators before: held
  * - two solutions are ranked, and one wins: held
  * - solutions with a wrong submission address are dropped: held in `test/unit/auctions/drivers`
  * - a filtered solution is stored with its rank, without a transaction and without a reference score: held
@@ -68,6 +70,11 @@ export const scenario: Scenario = {
     const path = `/api/v2/solver_competition/by_tx_hash/${trade.txHash}`;
     // The public sees it after the deadline block.
     assert.equal((await book.send('GET', path)).status, 404);
+    assert.equal((await book.send('GET', '/api/v2/solver_competition/latest')).status, 404);
+    const [{ id }] = (await book.operator('GET', `/debug/order/${uid}`)).body.auctions;
+    const authorization = `Bearer ${OPERATOR_TOKEN}`;
+    const early = await book.send('GET', `/restricted/api/v2/solver_competition/${id}`, undefined, { authorization });
+    assert.deepEqual([early.status, early.body.auctionId], [200, id]);
     await world.client.mine({ blocks: 10 });
     const end = Date.now() + 60_000;
     let reply = await book.send('GET', path);
@@ -89,6 +96,13 @@ export const scenario: Scenario = {
     assert.deepEqual(losers.map(({ filteredOut }) => filteredOut).sort(), [false, true], text);
     assert.ok(
       losers.every(({ solverAddress }) => solverAddress === WEAK),
+      text,
+    );
+    const [filtered] = losers.filter(({ filteredOut }) => filteredOut);
+    assert.deepEqual([filtered?.txHash, filtered?.referenceScore], [null, null], text);
+    assert.deepEqual(
+      solutions.map(({ ranking }) => ranking),
+      [1, 2, 3, 4],
       text,
     );
     const byId = await book.send('GET', `/api/v2/solver_competition/${reply.body.auctionId}`);
