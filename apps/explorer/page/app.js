@@ -85,6 +85,34 @@ function renderError(error, prefix) {
   return [element('h1', {}, 'Request failed'), note(error.message), element('p', {}, retry)];
 }
 
+/** The inputs with text that no form has applied yet. */
+const typed = new Set();
+/** The page whose content is drawn, without its filters. */
+let drawn = '';
+
+main.addEventListener('input', ({ target }) => target.matches('input[name]') && typed.add(target));
+main.addEventListener('change', ({ target }) => target.matches('select') && typed.clear());
+main.addEventListener('submit', () => typed.clear());
+main.addEventListener('click', ({ target }) => target.closest('a') && typed.clear());
+
+/** Replaces the content. Text that was typed while the same page was read again stays, with the caret. */
+function draw(page, content) {
+  const kept = page === drawn ? [...typed].filter((input) => main.contains(input)) : [];
+  const focused = document.activeElement;
+  typed.clear();
+  drawn = page;
+  main.replaceChildren(...content);
+  for (const { name, value, selectionStart, selectionEnd } of kept) {
+    const input = main.querySelector(`input[name="${name}"]`);
+    if (input === null) continue;
+    input.value = value;
+    typed.add(input);
+    if (focused?.name !== name) continue;
+    input.focus();
+    input.setSelectionRange(selectionStart, selectionEnd);
+  }
+}
+
 async function show() {
   current.abort();
   current = new AbortController();
@@ -100,7 +128,7 @@ async function show() {
     content = renderError(error, target.prefix);
   }
   if (signal.aborted) return;
-  main.replaceChildren(...content);
+  draw([target.prefix, ...target.segments].join('/'), content);
   main.removeAttribute('aria-busy');
   const title = main.querySelector('h1')?.firstChild?.textContent.trim();
   document.title = `${title} · ${target.book.chain} · intentbook`;
