@@ -152,6 +152,8 @@ export function postgresAccountStore(
 
 /** Returns whether the host passed a pool. @throws TypeError for a value that is neither a pool nor options. */
 function isPool(where: string, target: object): target is PgPool {
+  if ('connectionString' in Object(target))
+    throw new TypeError(`${where}: unknown option "connectionString", use "url"`);
   if (typeof target === 'object' && target !== null) return 'connect' in target;
   // The value is not rendered: a connection string contains a password.
   throw new TypeError(

@@ -62,7 +62,8 @@ function isUsedUp({ options, totalCount = 0, idleCount = 0 }: PgPool): boolean {
 }
 
 function toDryError({ options }: PgPool, limit: number): StoreError {
-  const max = options?.max === undefined ? '' : `, all ${options.max} are in use (option max)`;
+  const advice = Number(options?.max) < 3 ? '; one listens, and a transaction needs one: set it to 3 or more' : '';
+  const max = options?.max === undefined ? '' : `, all ${options.max} are in use (option max)${advice}`;
   const message = `the PostgreSQL store has no connection: the pool had none free for ${limit} ms${max}`;
   return new StoreError('Unavailable', message);
 }

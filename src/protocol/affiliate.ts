@@ -13,7 +13,8 @@ export const AFFILIATE_DOMAIN_NAME = 'Service Affiliate';
 export const PRODUCTION_DOMAIN_NAME = 'CoW Swap Affiliate';
 
 /** Returns the end of a message about an invalid signature. Most of them are made for the domain of another service. */
-export const formatExpectedDomain = (name: string = AFFILIATE_DOMAIN_NAME) => `for the domain "${name}", version "1"`;
+export const formatExpectedDomain = (name: string = AFFILIATE_DOMAIN_NAME) =>
+  `for the domain "${name}" (\`domainName\` of \`client.account\`), version "1"`;
 
 /** Every affiliate code is registered for Ethereum mainnet, independent of the chain of the trades. */
 export const AFFILIATE_CHAIN_ID = 1;

@@ -102,7 +102,7 @@ test.each([
       const signedMessage = await owner.signTypedData(affiliateTypedData(owner.address, 'PROFILE', domain));
       return get(`/affiliate/${owner.address}`, { walletAddress: owner.address, code: 'PROFILE', signedMessage });
     };
-    const message = `Affiliate has invalid signature for the domain "${name}", version "1"`;
+    const message = `Affiliate has invalid signature for the domain "${name}" (\`domainName\` of \`client.account\`), version "1"`;
     expect(await register('Other')).toEqual([401, { message }]);
     expect(await register(name)).toMatchObject([201, { code: 'PROFILE' }]);
   },

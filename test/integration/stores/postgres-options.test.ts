@@ -44,6 +44,11 @@ describe('options of the PostgreSQL stores', () => {
   });
 
   test.each<[string, () => unknown, string]>([
+    [
+      'an option of pg',
+      () => postgresStore({ connectionString: URL } as never),
+      'postgresStore: unknown option "connectionString", use "url"',
+    ],
     ['a store on a pool', () => postgresStore(pool, { url: URL } as never), 'postgresStore: unknown option "url"'],
     [
       'an account store on a pool',

@@ -10,7 +10,8 @@ import { scriptedChain } from '../../support/chain.ts';
 import { account } from '../../support/orders.ts';
 import { accountFixture } from './account-api-fixture.ts';
 
-const INVALID_SIGNATURE = 'Affiliate has invalid signature for the domain "Service Affiliate", version "1"';
+const INVALID_SIGNATURE =
+  'Affiliate has invalid signature for the domain "Service Affiliate" (`domainName` of `client.account`), version "1"';
 const DOMAIN = { name: 'Service Affiliate', version: '1' };
 const ALICE = account(7_001);
 const BOB = account(7_002);

@@ -208,7 +208,13 @@ describe('new subscription', () => {
   });
 
   test.each([
-    [{ status: 'invalid' }, error(401, 'Subscription has invalid signature for the domain "book", version "1"')],
+    [
+      { status: 'invalid' },
+      error(
+        401,
+        'Subscription has invalid signature for the domain "book" (`domainName` of `client.account`), version "1"',
+      ),
+    ],
     [{ status: 'unverifiable', reason: 'no chain' }, error(503, 'Contract signatures cannot be verified now', 5)],
   ] as const)('with the verification %j is rejected', async (verification, failure) => {
     const { create, store } = await fixture({ verification: () => verification as WalletVerification });
@@ -489,7 +495,8 @@ describe('own subscriptions', () => {
     };
     expect(await list('a.example', 'a.example')).toEqual([]);
     expect(await list(undefined, 'Service Affiliate')).toEqual([]);
-    const expected = 'for the domain "Service Affiliate", version "1", with the target "a.example"';
+    const expected =
+      'for the domain "Service Affiliate" (`domainName` of `client.account`), version "1", with the target "a.example"';
     const rejected = error(401, `Subscription has invalid signature ${expected}`);
     for (const target of ['b.example', 'A.example', 'Service Affiliate', '']) {
       expect(await getFailure(list('a.example', target))).toEqual(rejected);
