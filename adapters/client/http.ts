@@ -138,6 +138,12 @@ export function createSender(url: string, options: ClientOptions, prefix = '/api
     if (typeof value === 'number' && value > 0 && value <= MAX_DELAY) continue;
     throw new TypeError(`createClient: ${name} must be a number above 0, up to ${MAX_DELAY}, got ${value}`);
   }
+  try {
+    new Headers(headers as Record<string, string>);
+  } catch {
+    // The error may repeat a value, which may be secret.
+    throw new TypeError('createClient: headers must be valid in HTTP headers');
+  }
   const { base, credentials } = parseUrl(url);
   const isAuthorized = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
   const authorization = credentials === undefined || isAuthorized ? {} : { authorization: `Basic ${credentials}` };

@@ -1,5 +1,5 @@
 import type { Address, SolverDriver } from 'intentbook';
-import { assertKnownOptions, parseHex, parseServiceUrl, requireInteger } from '#internal';
+import { assertKnownOptions, createHeaders, parseHex, parseServiceUrl, requireInteger } from '#internal';
 import { createResponseError, type DriverConnection, sendRequest } from './requests.ts';
 
 /** Options of a driver over HTTP. */
@@ -90,8 +90,8 @@ export function createDriverConnection(
   const service = parseServiceUrl(caller, url);
   const { name = service.base.host, maxBytes = 10_000_000 } = options;
   requireInteger(`${caller}: maxBytes`, maxBytes, 1);
-  const headers = new Headers({ accept: 'application/json', ...service.authorization });
-  for (const [header, value] of Object.entries(options.headers ?? {})) headers.set(header, value);
+  const json = { accept: 'application/json' };
+  const headers = createHeaders(`${caller}: headers`, json, service.authorization, options.headers ?? {});
   return { name, service, headers, maxBytes, fetch: options.fetch ?? fetch };
 }
 

@@ -1,5 +1,12 @@
 import type { Address, Estimator, EstimatorResponse, Trade } from 'intentbook';
-import { assertKnownOptions, getEndpoint, parseServiceUrl, readResponseText, requireInteger } from '#internal';
+import {
+  assertKnownOptions,
+  createHeaders,
+  getEndpoint,
+  parseServiceUrl,
+  readResponseText,
+  requireInteger,
+} from '#internal';
 
 /** Options of an external solver. */
 export interface HttpSolverOptions {
@@ -41,12 +48,8 @@ export function httpSolver(url: string, options: HttpSolverOptions = {}): Estima
   const { headers = {}, maxBytes = 65_536, name = target.host } = options;
   requireInteger(`httpSolver: maxBytes`, maxBytes, 1);
   const send = options.fetch ?? fetch;
-  const sent = new Headers({
-    'content-type': 'application/json',
-    accept: 'application/json',
-    ...service.authorization,
-  });
-  for (const [header, value] of Object.entries(headers)) sent.set(header, value);
+  const json = { 'content-type': 'application/json', accept: 'application/json' };
+  const sent = createHeaders('httpSolver: headers', json, service.authorization, headers);
 
   return {
     name,

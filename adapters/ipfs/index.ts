@@ -1,5 +1,12 @@
 import type { DocumentSource, Hex } from 'intentbook';
-import { assertKnownOptions, getEndpoint, parseServiceUrl, ResponseTooLargeError, readResponseText } from '#internal';
+import {
+  assertKnownOptions,
+  createHeaders,
+  getEndpoint,
+  parseServiceUrl,
+  ResponseTooLargeError,
+  readResponseText,
+} from '#internal';
 
 /** Options of an IPFS gateway. */
 export interface IpfsGatewayOptions {
@@ -22,8 +29,7 @@ export function ipfsGateway(url: string, options: IpfsGatewayOptions = {}): Docu
   assertKnownOptions('ipfsGateway', options, ['headers', 'fetch']);
   const service = parseServiceUrl('ipfsGateway', url);
   const { fetch: send = fetch } = options;
-  const headers = new Headers(service.authorization);
-  for (const [name, value] of Object.entries(options.headers ?? {})) headers.set(name, value);
+  const headers = createHeaders('ipfsGateway: headers', service.authorization, options.headers ?? {});
 
   return {
     async find(hash, { signal, maxBytes }) {

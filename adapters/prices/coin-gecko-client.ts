@@ -1,4 +1,4 @@
-import { assertKnownOptions, getEndpoint, parseServiceUrl, readResponseText } from '#internal';
+import { assertKnownOptions, createHeaders, getEndpoint, parseServiceUrl, readResponseText } from '#internal';
 
 /** Options of the CoinGecko sources. */
 export interface CoinGeckoOptions {
@@ -42,8 +42,8 @@ export function createCoinGeckoClient(name: string, options: CoinGeckoOptions) {
   const baseUrl = options.baseUrl ?? (apiKey !== undefined && plan === 'pro' ? PRO : FREE);
   const service = parseServiceUrl(name, baseUrl, 'baseUrl');
   const platforms = { ...PLATFORMS, ...options.platforms };
-  const key = apiKey === undefined ? {} : { [`x-cg-${plan}-api-key`]: apiKey };
-  const headers = { accept: 'application/json', ...service.authorization, ...key };
+  const key: Readonly<Record<string, string>> = apiKey === undefined ? {} : { [`x-cg-${plan}-api-key`]: apiKey };
+  const headers = createHeaders(`${name}: apiKey`, { accept: 'application/json' }, service.authorization, key);
 
   return {
     /** Returns the platform name of a chain, `undefined` if there is none. */

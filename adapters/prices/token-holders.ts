@@ -1,5 +1,12 @@
 import type { TokenHolder, TokenHolderSource } from 'intentbook';
-import { assertKnownOptions, formatSecret, parseHex, parseServiceUrl, readResponseText } from '#internal';
+import {
+  assertKnownOptions,
+  createHeaders,
+  formatSecret,
+  parseHex,
+  parseServiceUrl,
+  readResponseText,
+} from '#internal';
 
 /** Options of a source of token holders at a URL. */
 export interface JsonTokenHoldersOptions {
@@ -43,14 +50,15 @@ export function jsonTokenHolders(options: JsonTokenHoldersOptions): TokenHolderS
     throw new TypeError(`jsonTokenHolders: urls must be an object of URLs by chain id, got ${formatSecret(urls)}`);
   }
   for (const [chainId, url] of Object.entries(urls)) assertUrl(chainId, url);
+  const option = 'jsonTokenHolders: headers';
+  createHeaders(option, headers);
   return {
     name: 'JSON token holders',
     async topHolders({ chainId, token }, { signal }) {
       const url = urls[chainId]?.replaceAll('{token}', token);
       if (url === undefined) return undefined;
       const { base, authorization } = parseServiceUrl('jsonTokenHolders', url);
-      const sent = new Headers({ accept: 'application/json', ...authorization });
-      for (const [name, value] of Object.entries(headers)) sent.set(name, value);
+      const sent = createHeaders(option, { accept: 'application/json' }, authorization, headers);
       const response = await send(base, { headers: sent, redirect: 'error', signal });
       if (response.status !== 200) {
         await response.body?.cancel();

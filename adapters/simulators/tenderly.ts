@@ -10,6 +10,7 @@ import type {
 } from 'intentbook';
 import {
   assertKnownOptions,
+  createHeaders,
   getEndpoint,
   NATIVE_MARKER,
   parseHex,
@@ -63,7 +64,8 @@ export function tenderlySimulator(options: TenderlyOptions): BundleSimulator {
   const url = getEndpoint(service, `api/v1/account/${where}/simulate-bundle`);
   const page = `${PAGES}/${encodeURIComponent(account)}/${encodeURIComponent(project)}/simulator`;
   const json = { accept: 'application/json', 'content-type': 'application/json' };
-  const headers = { ...json, ...service.authorization, 'x-access-key': apiKey };
+  const key = { 'x-access-key': apiKey };
+  const headers = createHeaders('tenderlySimulator: apiKey', json, service.authorization, key);
 
   return {
     name: 'Tenderly',

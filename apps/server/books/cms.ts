@@ -1,6 +1,6 @@
 import type { Announcement, AnnouncementSource } from 'intentbook';
 import * as z from 'zod';
-import { parseDateTime, readResponseText } from '#internal';
+import { createHeaders, parseDateTime, readResponseText } from '#internal';
 
 /** Maximum size of a response in bytes. */
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -24,7 +24,8 @@ export function cmsAnnouncements({
   readonly apiKey: string;
 }): AnnouncementSource {
   const base = url.replace(/\/+$/, '');
-  const headers = { accept: 'application/json', authorization: `Bearer ${apiKey}` };
+  const key = { authorization: `Bearer ${apiKey}` };
+  const headers = createHeaders('CMS_API_KEY', { accept: 'application/json' }, key);
   return async (account, { signal }) => {
     const response = await fetch(`${base}/notification-list/${account}`, { headers, redirect: 'error', signal });
     if (response.status !== 200) {
