@@ -3,7 +3,7 @@ import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StoreError } from 'intentbook';
 import { assertKnownOptions } from 'intentbook/store-kit';
-import { assertBookFile, assertOwnLog, COPY_ID } from './connection.ts';
+import { assertBookFile, assertFileExists, assertOwnLog, COPY_ID } from './connection.ts';
 import { type BetterSqlite, loadDriver, openDatabase, toStoreError } from './database-driver.ts';
 import { requestLogEpoch } from './log-epoch.ts';
 import type { NodeSqlite } from './node-sqlite.ts';
@@ -38,7 +38,7 @@ export async function backupSqlite(options: SqliteBackupOptions): Promise<void> 
     if (typeof path === 'string' && path !== '') continue;
     throw new TypeError(`backupSqlite: \`${name}\` must be a file path, got ${JSON.stringify(path)}`);
   }
-  if (!existsSync(from)) throw new StoreError('Unavailable', `the file "${from}" does not exist`);
+  assertFileExists(from);
   if (existsSync(to)) throw new StoreError('Unavailable', `the file "${to}" already exists`);
   const driver = await loadDriver();
   const partial = `${to}.partial`;
@@ -63,7 +63,7 @@ export async function backupSqlite(options: SqliteBackupOptions): Promise<void> 
  */
 export async function checkSqliteFile({ path }: { readonly path: string }): Promise<void> {
   await loadDriver();
-  if (!existsSync(path)) throw new StoreError('Unavailable', `the file "${path}" does not exist`);
+  assertFileExists(path);
   assertOwnLog(path);
   const database = await openDatabase(path, 0);
   try {

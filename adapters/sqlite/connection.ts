@@ -154,6 +154,18 @@ function createPrivate(path: string): void {
 
 const isCopy = (database: SqliteDatabase) => database.pragma('application_id', { simple: true }) === COPY_ID;
 
+/** @throws StoreError `Unavailable` if a file does not exist, or cannot be reached, such as in a locked folder. */
+export function assertFileExists(path: string): void {
+  let isMissing: boolean;
+  try {
+    isMissing = statSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException; // an error of the system
+    throw new StoreError('Unavailable', `the file "${path}" cannot be read (${code})`, { cause });
+  }
+  if (isMissing) throw new StoreError('Unavailable', `the file "${path}" does not exist`);
+}
+
 /**
  * Refuses a write-ahead log beside a restored copy, which it would destroy, and beside a missing or empty file, for
  * which SQLite would delete it with the orders that only the log has.

@@ -16,7 +16,7 @@ import { type AccountStore, type Store, StoreError } from 'intentbook';
 import { assertKnownOptions } from 'intentbook/store-kit';
 import { MAX_TIMER, requireInteger } from '#internal';
 import { createSqliteAccountStore } from './accounts/store.ts';
-import { type SqliteFile, type SqliteHandle, SYNCHRONOUS, type Synchronous } from './connection.ts';
+import { assertFileExists, type SqliteFile, type SqliteHandle, SYNCHRONOUS, type Synchronous } from './connection.ts';
 import type { SqliteDatabase } from './database-driver.ts';
 import { createHandleStore } from './handle-store.ts';
 import { beginEpochInFile } from './log-epoch.ts';
@@ -123,7 +123,7 @@ export function sqliteAccountStore(options: Omit<SqliteStoreOptions, 'writeThrea
  */
 export async function beginSqliteLogEpoch(options: { readonly path: string }): Promise<void> {
   const source = parseFileSource('beginSqliteLogEpoch', options);
-  if (!existsSync(source.path)) throw new StoreError('Unavailable', `the file "${source.path}" does not exist`);
+  assertFileExists(source.path);
   await beginEpochInFile(source);
 }
 

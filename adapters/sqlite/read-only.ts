@@ -1,6 +1,5 @@
-import { existsSync } from 'node:fs';
 import { type Domain, StoreError } from 'intentbook';
-import { assertOwnLog, connectReader, type SqliteConnection, type SqliteFile } from './connection.ts';
+import { assertFileExists, assertOwnLog, connectReader, type SqliteConnection, type SqliteFile } from './connection.ts';
 import { toStoreError } from './database-driver.ts';
 import { readSchemaVersion } from './migrate.ts';
 import type { Lease } from './writer-lease.ts';
@@ -19,7 +18,7 @@ export async function connectReadOnly(
   migrate: () => Promise<void>,
 ): Promise<SqliteConnection> {
   const { path } = source;
-  if (!existsSync(path)) throw new StoreError('Unavailable', `the file "${path}" does not exist`);
+  assertFileExists(path);
   assertOwnLog(path);
   const connection = await connectReader(source);
   try {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { AccountStore, Address, Domain, Store } from 'intentbook';
 import { systemClock } from 'intentbook';
@@ -155,16 +155,19 @@ async function checkRestore(options: CommandOptions, progress: Progress): Promis
   return { ok: data.problems.length === 0, words: `${sum}${problems}\n${describeLost(data)}`, data: { file, ...data } };
 }
 
+/** @throws Error of the system if a file cannot be reached. */
+const isMissing = (path: string) => statSync(path, { throwIfNoEntry: false }) === undefined;
+
 /** @throws Error if a file that the command reads does not exist. Only `import` creates a database. */
 function assertFilesExist({ command, file, book, table, config }: CommandOptions): void {
   // The account store is checked when it is opened.
   if (config !== undefined || command === 'forget' || (command === 'export' && table === 'notifications')) return;
   const readsFile = command === 'import' || command === 'restore';
-  if (readsFile && !existsSync(file)) throw new Error(`the file "${resolve(file)}" does not exist`);
+  if (readsFile && isMissing(file)) throw new Error(`the file "${resolve(file)}" does not exist`);
   if (readsFile || book.postgres !== undefined) return;
   if (book.db === ':memory:') throw new Error(`${command} requires a database that is stored: --db <file>`);
   const path = resolve(book.db ?? '');
-  if (!existsSync(path)) throw new Error(`the database "${path}" does not exist; select one with --db <file>`);
+  if (isMissing(path)) throw new Error(`the database "${path}" does not exist; select one with --db <file>`);
 }
 
 async function withStore(options: CommandOptions, progress: Progress): Promise<CommandOutcome> {
@@ -297,7 +300,7 @@ async function withAccountStore<T>(
   work: (store: AccountStore) => Promise<T>,
   readOnly = false,
 ): Promise<T> {
-  if (!isDatabase(place) && !existsSync(resolve(place))) {
+  if (!isDatabase(place) && isMissing(resolve(place))) {
     throw new Error(`the database "${resolve(place)}" does not exist`);
   }
   const store = await accountStoreAt(place, { migrate: false, readOnly });

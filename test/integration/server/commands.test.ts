@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
@@ -237,6 +237,13 @@ describe('database that does not exist', () => {
     const args = [command, ...files.map((file) => join(folder, file)), '--db', join(folder, 'typo.sqlite')];
     expect(await rejected(args)).toContain(`the database "${join(folder, 'typo.sqlite')}" does not exist`);
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test.each(['verify', 'import', 'forget'])('is not reported by %s for a file that cannot be reached', async (command) => {
+    const file = join(await scratch(), 'loop');
+    symlinkSync(file, file);
+    const args = { verify: ['--db', file], import: [file], forget: ['--account', account(1).address, '--accounts', file] }[command];
+    expect(await rejected([command, ...(args ?? [])])).toContain('ELOOP');
   });
 
   test('is not created by an import of a missing file', async () => {

@@ -1,9 +1,9 @@
-import { chmodSync, copyFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { AccountStore, Store } from 'intentbook';
 import { systemClock } from 'intentbook';
-import { backupSqlite, beginSqliteLogEpoch, sqliteAccountStore, sqliteStore } from 'intentbook/sqlite';
+import { backupSqlite, beginSqliteLogEpoch, checkSqliteFile, sqliteAccountStore, sqliteStore } from 'intentbook/sqlite';
 import { getLogEpochStart } from 'intentbook/store-kit';
 import { expect, test } from 'vitest';
 import { notification, notify, step } from '../../conformance/accounts/notifications.ts';
@@ -172,6 +172,22 @@ test('a file that does not exist is named', async () => {
   const message = `the file "${from}" does not exist`;
   await expect(backupSqlite({ from, to: copy.path })).rejects.toMatchObject({ code: 'Unavailable', message });
   expect(readdirSync(copy.directory)).toEqual([]);
+});
+
+test('a file that cannot be reached is not reported as missing', async () => {
+  using file = temporaryFile();
+  const path = join(file.directory, 'loop.sqlite');
+  symlinkSync(path, path);
+  const calls = [
+    () => backupSqlite({ from: path, to: file.path }),
+    () => checkSqliteFile({ path }),
+    () => beginSqliteLogEpoch({ path }),
+    () => sqliteStore({ path, readOnly: true }).open({ domain: DOMAIN, clock: systemClock }),
+  ];
+  for (const call of calls) {
+    const expected = { code: 'Unavailable', message: `the file "${path}" cannot be read (ELOOP)` };
+    await expect(call()).rejects.toMatchObject(expected);
+  }
 });
 
 test('a folder that does not exist is named', async () => {
