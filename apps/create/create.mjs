@@ -122,7 +122,9 @@ async function run(args, { stdin, stdout, stderr }) {
     );
     stdout.write('\nREADME.md describes it. Documentation: https://github.com/intentbook/intentbook#readme\n');
   } catch (error) {
-    stderr.write(`create-intentbook: ${error.message}\n`);
+    const isRemoved = error.syscall === 'uv_cwd';
+    const reason = isRemoved ? 'the current directory was removed; change to another' : error.message;
+    stderr.write(`create-intentbook: ${reason}\n`);
     process.exitCode = error instanceof UsageError ? 2 : 1;
   }
 }

@@ -58,6 +58,16 @@ describe('npm create intentbook, from its tarball', () => {
     expect(execFileSync('sh', ['-c', `${line} && pwd`], { cwd: folder, encoding: 'utf8' })).toContain(`/${name}\n`);
   });
 
+  it.skipIf(process.platform === 'win32')('names a working directory that was removed', () => {
+    const program = join(folder, 'package/create.mjs');
+    const script = 'mkdir removed && cd removed && rmdir ../removed && exec "$0" "$1" x --template server';
+    const { status, stderr } = spawnSync('sh', ['-c', script, process.execPath, program], {
+      cwd: folder,
+      encoding: 'utf8',
+    });
+    expect([status, stderr]).toEqual([1, 'create-intentbook: the current directory was removed; change to another\n']);
+  });
+
   it('has the version of the package', () => {
     expect(JSON.parse(readFileSync(join(SOURCE, 'package.json'), 'utf8')).version).toBe(manifest.version);
   });
