@@ -239,12 +239,19 @@ describe('database that does not exist', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test.each(['verify', 'import', 'forget'])('is not reported by %s for a file that cannot be reached', async (command) => {
-    const file = join(await scratch(), 'loop');
-    symlinkSync(file, file);
-    const args = { verify: ['--db', file], import: [file], forget: ['--account', account(1).address, '--accounts', file] }[command];
-    expect(await rejected([command, ...(args ?? [])])).toContain('ELOOP');
-  });
+  test.each(['verify', 'import', 'forget'])(
+    'is not reported by %s for a file that cannot be reached',
+    async (command) => {
+      const file = join(await scratch(), 'loop');
+      symlinkSync(file, file);
+      const args = {
+        verify: ['--db', file],
+        import: [file],
+        forget: ['--account', account(1).address, '--accounts', file],
+      }[command];
+      expect(await rejected([command, ...(args ?? [])])).toContain('ELOOP');
+    },
+  );
 
   test('is not created by an import of a missing file', async () => {
     const folder = await scratch();
