@@ -104,6 +104,24 @@ export function checkTimeout(timeout: number): void {
   throw new TypeError(`timeout must be a number of at least 0, got ${format(timeout)}`);
 }
 
+/** @throws TypeError if an amount is not a pair of the amount and the symbol of a token. */
+export function checkTokenAmount(name: string, amount: unknown): void {
+  const [whole, symbol] = Array.isArray(amount) && amount.length === 2 ? amount : [];
+  if (whole !== undefined && typeof symbol === 'string' && !/^\d/.test(symbol)) return;
+  throw new TypeError(`${name} must be [amount, symbol], such as ["1", "WETH"], got ${JSON.stringify(amount)}`);
+}
+
+/** @throws TypeError if amounts are not an object by symbol. */
+export function checkAmounts(amounts: unknown): void {
+  if (typeof amounts === 'object' && amounts !== null && !Array.isArray(amounts)) return;
+  throw new TypeError(`amounts must be an object by symbol, such as { WETH: "1" }, got ${JSON.stringify(amounts)}`);
+}
+
+/** @throws TypeError if the validity of an order is malformed. An order of a test may have expired. */
+export function checkValidity(validFor: number | undefined): void {
+  if (validFor !== undefined) requireInteger('validFor', validFor, -MAX_TIME, MAX_TIME);
+}
+
 /** @throws TypeError if the address is malformed. */
 export function checkAddress(address: unknown): void {
   if (typeof address === 'string' && /^0x[0-9a-fA-F]{40}$/.test(address)) return;

@@ -4,6 +4,7 @@ import { serveBooks } from 'intentbook/server';
 import { assertKnownOptions, chainById, ORDER_STATUSES, requireMember } from '#internal';
 import {
   checkAddress,
+  checkAmounts,
   checkBlocks,
   checkDelay,
   checkDepth,
@@ -12,6 +13,8 @@ import {
   checkOptions,
   checkSeconds,
   checkTimeout,
+  checkTokenAmount,
+  checkValidity,
 } from './arguments.ts';
 import { createBalanceSessions } from './balance-sessions.ts';
 import type { SandboxAccount } from './chain.ts';
@@ -87,6 +90,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   }
 
   async function give(address: Hex, amounts: TokenAmounts): Promise<void> {
+    checkAmounts(amounts);
     // All amounts are checked before the first one is added.
     const added = Object.entries(amounts).map(([symbol, amount]) => {
       const of = token(symbol);
@@ -136,12 +140,14 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     failures: world.failures,
 
     async createTrader(amounts = {}) {
+      checkAmounts(amounts);
       const account = newAccount();
       await prepare(account.address, { ETH: GAS_MONEY, ...amounts });
       return createTrader(account, context);
     },
 
     async createSmartWallet(amounts = {}) {
+      checkAmounts(amounts);
       const account = newAccount();
       const [wallet] = await Promise.all([
         chain.createWallet(account.address),
@@ -163,6 +169,8 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     token,
 
     async quote({ address }, terms, quoteOptions = {}) {
+      checkAddress(address);
+      checkValidity(quoteOptions.validFor);
       assertKnownOptions('quote', quoteOptions, ['appData', 'validFor', 'scheme']);
       return requestQuote(world, address, terms, quoteOptions);
     },
@@ -293,6 +301,7 @@ async function requestQuote(
     const got = `{ ${Object.keys(given).join(', ')} }`;
     throw new TypeError(`quote: terms must be ${forms}, such as { sell: ["1", "WETH"], for: "USDC" }, got ${got}`);
   }
+  checkTokenAmount(given.sell === undefined ? 'buy' : 'sell', side);
   const [whole, symbol] = side as TokenAmount;
   const fixed = token(symbol);
   const other = token(otherSymbol);

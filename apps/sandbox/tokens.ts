@@ -107,7 +107,7 @@ function readToken(chainId: number, option: TokenOption): SandboxToken {
   const known = usual && { address: undefined, ...usual, ...usual.chains[chainId] };
   if (typeof option === 'string' && known === undefined) {
     throw new TypeError(
-      `tokens must be known symbols (${Object.keys(KNOWN).join(', ')}) or descriptions, got "${option}"`,
+      `tokens must be known symbols (${Object.keys(KNOWN).join(', ')}, in capitals) or descriptions, got "${option}"`,
     );
   }
   if (!/^[\x21-\x7e]{1,31}$/.test(symbol)) {

@@ -12,6 +12,7 @@ import {
 } from 'intentbook/sign';
 import { assertKnownOptions } from '#internal';
 import { keccakHex } from './abi.ts';
+import { checkTokenAmount, checkValidity } from './arguments.ts';
 import type { SandboxAccount, SandboxChain, SandboxOwner } from './chain.ts';
 import type { KeyRing } from './keys.ts';
 import type { SandboxToken } from './tokens.ts';
@@ -138,6 +139,7 @@ export function createTrader(account: SandboxAccount, context: TraderContext, wa
 
   const createOrder: Trader['createOrder'] = (terms, options = {}) => {
     assertKnownOptions('createOrder', options, PLACE_ORDER_OPTIONS);
+    checkValidity(options.validFor);
     const order = unused(getTerms(terms, options, context));
     const signingScheme = options.scheme ?? (wallet === undefined ? 'eip712' : 'eip1271');
     const signature = getSignature(signingScheme, orderTypedData(domain, order), sign);
@@ -159,6 +161,7 @@ export function createTrader(account: SandboxAccount, context: TraderContext, wa
 
     async sellNative(amount, { for: [minimum, symbol], ...options }) {
       assertKnownOptions('sellNative', options, PLACE_ORDER_OPTIONS);
+      checkValidity(options.validFor);
       const buy = token(symbol);
       const { appData = '{}', receiver = address, partiallyFillable = false, validFor = VALIDITY } = options;
       const put = await book.appData.put(appData);
@@ -271,6 +274,8 @@ function parseLimitTerms(terms: LimitTerms) {
     const forms = 'a quote, { sell, for }, { buy, with } or { sell, buy, kind }, such as { sell: ["1", "WETH"] … }';
     throw new TypeError(`terms must be ${forms}, got { ${Object.keys(Object(terms)).join(', ')} }`);
   }
+  checkTokenAmount(sell === undefined ? 'with' : 'sell', sold);
+  checkTokenAmount(buy === undefined ? 'for' : 'buy', bought);
   return { sold, bought, kind: kind ?? (maximum === undefined ? ('sell' as const) : ('buy' as const)) };
 }
 

@@ -264,6 +264,25 @@ describe('options and arguments of a sandbox', () => {
         () => maker.placeOrder({ ...TERMS, slippageBps: 1 } as never),
         '"slippageBps", it belongs to the options, the sec',
       ],
+      [() => maker.placeOrder({ sell: '1 WETH', for: '2 USDC' } as never), 'sell must be [amount, symbol], such as'],
+      [
+        () => maker.placeOrder({ ...TERMS, for: ['USDC', '1'] } as never),
+        'for must be [amount, symbol], such as ["1", ',
+      ],
+      [() => maker.placeOrder(TERMS, { validFor: '60' } as never), 'validFor must be an integer from -4294967295 to'],
+      [() => sandbox.quote(maker.address as never, { sell: [1, 'WETH'], for: 'DAI' }), 'account must be 0x and 40 hex'],
+      [
+        () => sandbox.quote(maker, { sell: ['WETH', 1], for: 'DAI' } as never),
+        'sell must be [amount, symbol], such as',
+      ],
+      [
+        () => sandbox.createTrader('WETH' as never),
+        'amounts must be an object by symbol, such as { WETH: "1" }, got "WE',
+      ],
+      [
+        () => sandbox.createTrader(['WETH'] as never),
+        'amounts must be an object by symbol, such as { WETH: "1" }, got',
+      ],
       [
         () => maker.placeOrder({ ...TERMS, price: 1 } as never),
         'terms: unknown member "price", use sell, buy, for, with',
