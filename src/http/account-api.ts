@@ -43,6 +43,8 @@ export function createAccountApi(accounts: Accounts | undefined, options: Accoun
     'trustedProxies',
     'identifyClient',
   ]);
+  if (accounts !== undefined)
+    requireFunctions('createAccountApi: accounts.subscriptions', accounts.subscriptions, ['create']);
   assertFunctions('createAccountApi: limiter', options.limiter, ['take', 'open']);
   return serveRoutes({
     routes: accountRoutes(),

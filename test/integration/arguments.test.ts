@@ -152,6 +152,13 @@ describe('book', () => {
   });
 });
 
+test('a book or a store in the place of an account interface or a book is rejected', () => {
+  const book = createOrderBook({ chainId: 1, store: memoryStore() });
+  const message = 'createAccountApi: accounts.subscriptions must be an object with create(), got undefined';
+  expect(calling(createAccountApi, book)).toThrow(new TypeError(message));
+  expect(calling(createApi, memoryStore())).toThrow('createApi: book must be an order book, got an object');
+});
+
 describe('limiter', () => {
   const accountApi = (options: object) => createAccountApi(undefined, options);
   const bookApi = (options: object) => createApi(createOrderBook({ chainId: 1, store: memoryStore() }), options);
