@@ -12,7 +12,7 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
-import { type AccountStore, type Store, StoreError } from 'intentbook';
+import type { AccountStore, Store } from 'intentbook';
 import { assertKnownOptions } from 'intentbook/store-kit';
 import { MAX_TIMER, requireInteger } from '#internal';
 import { createSqliteAccountStore } from './accounts/store.ts';
