@@ -2,7 +2,16 @@ import { type LookupAddress, type LookupAllOptions, lookup, promises } from 'nod
 import { type IncomingHttpHeaders, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { formatNetwork, formatSecret, type IpRange, isInRange, isIpv4, parseIpAddress, parseIpRange } from '#internal';
+import {
+  formatNetwork,
+  formatSecret,
+  type IpRange,
+  isInRange,
+  isIpv4,
+  parseIpAddress,
+  parseIpRange,
+  parseRetryAfter,
+} from '#internal';
 
 /** Restricts the addresses that subscribers may name to public ones. See docs/internals/decisions.md#d5-7. */
 export type AddressGuard = ReturnType<typeof createAddressGuard>;
@@ -128,7 +137,7 @@ export function post({ url, headers, body, signal, guard, enter, ...options }: P
     request.on('response', (response) => {
       let read = Buffer.alloc(0);
       const done = () => {
-        const retryAfter = parseRetryAfter(response.headers);
+        const retryAfter = getRetryAfter(response.headers);
         const wait = retryAfter > 0 ? { retryAfter } : {};
         fulfil({ status: response.statusCode ?? 0, body: read.toString().slice(0, MAX_BODY), ...wait });
         request.destroy();
@@ -146,19 +155,10 @@ export function post({ url, headers, body, signal, guard, enter, ...options }: P
   });
 }
 
-/** Returns the seconds of `Retry-After`, which may be a date (RFC 9110, 10.2.3). 0 if there are none. */
-function parseRetryAfter({ 'retry-after': value = '', date = '' }: IncomingHttpHeaders): number {
-  if (/^\d+(\.\d+)?$/.test(value)) return Number(value);
-  // A date is compared with the clock of the receiver, if that is known.
-  const seconds = (parseHttpDate(value) - (parseHttpDate(date) || Date.now())) / 1000;
-  return seconds > 0 ? Math.ceil(seconds) : 0;
-}
-
-/** Parses a date of HTTP (RFC 9110, 5.6.7). Its oldest format has no zone, and is in UTC. NaN for another text. */
-function parseHttpDate(text: string): number {
-  // A date begins with the day of the week. `Date.parse` accepts many other texts, and assumes local time.
-  if (!/^[A-Za-z]/.test(text)) return Number.NaN;
-  return Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
+/** Returns the seconds of `Retry-After`. 0 if there are none. */
+function getRetryAfter({ 'retry-after': value = '', date = '' }: IncomingHttpHeaders): number {
+  const delay = parseRetryAfter(new Headers({ 'retry-after': value, date }), Date.now(), Number.MAX_SAFE_INTEGER);
+  return Math.ceil((delay ?? 0) / 1000);
 }
 
 /** The address has its maximum number of attempts. No connection was made. */

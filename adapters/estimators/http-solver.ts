@@ -2,6 +2,7 @@ import type { Address, Estimator, EstimatorResponse, Trade } from 'intentbook';
 import {
   assertKnownOptions,
   createHeaders,
+  createServiceFetch,
   getEndpoint,
   parseServiceUrl,
   readResponseText,
@@ -47,7 +48,7 @@ export function httpSolver(url: string, options: HttpSolverOptions = {}): Estima
   const target = getEndpoint(service, 'quote');
   const { headers = {}, maxBytes = 65_536, name = target.host } = options;
   requireInteger(`httpSolver: maxBytes`, maxBytes, 1);
-  const send = options.fetch ?? fetch;
+  const send = createServiceFetch(options.fetch);
   const json = { 'content-type': 'application/json', accept: 'application/json' };
   const sent = createHeaders('httpSolver: headers', json, service.authorization, headers);
 
@@ -58,7 +59,6 @@ export function httpSolver(url: string, options: HttpSolverOptions = {}): Estima
         method: 'POST',
         headers: sent,
         body: JSON.stringify(createRequestBody(trade, timeout, settlementContract)),
-        redirect: 'error',
         signal,
       });
       if (response.status === 404 || response.status === 204) {

@@ -2,6 +2,7 @@ import type { DocumentSource, Hex } from 'intentbook';
 import {
   assertKnownOptions,
   createHeaders,
+  createServiceFetch,
   getEndpoint,
   parseServiceUrl,
   ResponseTooLargeError,
@@ -28,12 +29,12 @@ export interface IpfsGatewayOptions {
 export function ipfsGateway(url: string, options: IpfsGatewayOptions = {}): DocumentSource {
   assertKnownOptions('ipfsGateway', options, ['headers', 'fetch']);
   const service = parseServiceUrl('ipfsGateway', url);
-  const { fetch: send = fetch } = options;
+  const send = createServiceFetch(options.fetch);
   const headers = createHeaders('ipfsGateway: headers', service.authorization, options.headers ?? {});
 
   return {
     async find(hash, { signal, maxBytes }) {
-      const response = await send(getEndpoint(service, `ipfs/${toCid(hash)}`), { headers, redirect: 'error', signal });
+      const response = await send(getEndpoint(service, `ipfs/${toCid(hash)}`), { headers, signal });
       if (response.status === 200) return readResponseText(response, maxBytes).catch(ignoreTooLarge);
       await response.body?.cancel();
       if (response.status === 404 || response.status === 410) return undefined;

@@ -1,4 +1,11 @@
-import { assertKnownOptions, createHeaders, getEndpoint, parseServiceUrl, readResponseText } from '#internal';
+import {
+  assertKnownOptions,
+  createHeaders,
+  createServiceFetch,
+  getEndpoint,
+  parseServiceUrl,
+  readResponseText,
+} from '#internal';
 
 /** Options of the CoinGecko sources. */
 export interface CoinGeckoOptions {
@@ -37,7 +44,8 @@ const MAX_BYTES = 65_536;
 /** Creates the client. Redirects are not followed. @throws TypeError if an option is unknown or malformed. */
 export function createCoinGeckoClient(name: string, options: CoinGeckoOptions) {
   assertKnownOptions(name, options, ['apiKey', 'plan', 'baseUrl', 'platforms', 'fetch']);
-  const { apiKey, plan = 'pro', fetch: send = fetch } = options;
+  const { apiKey, plan = 'pro' } = options;
+  const send = createServiceFetch(options.fetch);
   if (plan !== 'pro' && plan !== 'demo') throw new TypeError(`${name}: plan must be "pro" or "demo"`);
   const baseUrl = options.baseUrl ?? (apiKey !== undefined && plan === 'pro' ? PRO : FREE);
   const service = parseServiceUrl(name, baseUrl, 'baseUrl');
@@ -52,7 +60,7 @@ export function createCoinGeckoClient(name: string, options: CoinGeckoOptions) {
     async get(path: string, query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<unknown> {
       const url = getEndpoint(service, `api/v3/${path}`);
       for (const [parameter, value] of Object.entries(query)) url.searchParams.set(parameter, value);
-      const response = await send(url, { headers, redirect: 'error', signal });
+      const response = await send(url, { headers, signal });
       if (response.status !== 200) {
         await response.body?.cancel();
         if (response.status === 404) return undefined;

@@ -1,5 +1,5 @@
 import type { Address, PoolSource, PoolYield } from 'intentbook';
-import { assertKnownOptions, parseHex, parseServiceUrl, readResponseText } from '#internal';
+import { assertKnownOptions, createServiceFetch, parseHex, parseServiceUrl, readResponseText } from '#internal';
 
 /** Pools by chain id. Numbers are those of `PoolYield`. */
 export type PoolTable = Readonly<
@@ -40,13 +40,14 @@ export function fixedPools(table: PoolTable): PoolSource {
  */
 export function jsonPools(options: JsonPoolsOptions): PoolSource {
   assertKnownOptions('jsonPools', options, ['url', 'fetch']);
-  const { url, fetch: send = fetch } = options;
+  const { url } = options;
+  const send = createServiceFetch(options.fetch);
   const { base, authorization } = parseServiceUrl('jsonPools', url);
   const headers = { accept: 'application/json', ...authorization };
   return {
     name: `pools of ${base.host}`,
     async pools(chainId, { signal }) {
-      const response = await send(base, { headers, redirect: 'error', signal });
+      const response = await send(base, { headers, signal });
       if (response.status !== 200) {
         await response.body?.cancel();
         throw new Error(`the source of pools responded with status ${response.status}`);

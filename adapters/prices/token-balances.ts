@@ -1,6 +1,7 @@
 import type { Address, TokenBalanceSource } from 'intentbook';
 import {
   assertKnownOptions,
+  createServiceFetch,
   formatSecret,
   NATIVE_MARKER,
   parseHex,
@@ -34,7 +35,8 @@ const MAX_PAGES = 20;
  */
 export function alchemyTokenBalances(options: AlchemyTokenBalancesOptions): TokenBalanceSource {
   assertKnownOptions('alchemyTokenBalances', options, ['urls', 'fetch']);
-  const { urls, fetch: send = fetch } = options;
+  const { urls } = options;
+  const send = createServiceFetch(options.fetch);
   if (typeof urls !== 'object' || urls === null) {
     throw new TypeError(`alchemyTokenBalances: urls must be an object of URLs by chain id, got ${formatSecret(urls)}`);
   }
@@ -49,7 +51,6 @@ export function alchemyTokenBalances(options: AlchemyTokenBalancesOptions): Toke
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'application/json', ...authorization },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'alchemy_getTokenBalances', params }),
-      redirect: 'error',
       signal,
     });
     if (response.status !== 200) {

@@ -2,6 +2,7 @@ import type { TokenHolder, TokenHolderSource } from 'intentbook';
 import {
   assertKnownOptions,
   createHeaders,
+  createServiceFetch,
   formatSecret,
   parseHex,
   parseServiceUrl,
@@ -45,7 +46,8 @@ const AMOUNT = /^\d{1,78}$/;
  */
 export function jsonTokenHolders(options: JsonTokenHoldersOptions): TokenHolderSource {
   assertKnownOptions('jsonTokenHolders', options, ['urls', 'headers', 'fetch']);
-  const { urls, headers = {}, fetch: send = fetch } = options;
+  const { urls, headers = {} } = options;
+  const send = createServiceFetch(options.fetch);
   if (typeof urls !== 'object' || urls === null) {
     throw new TypeError(`jsonTokenHolders: urls must be an object of URLs by chain id, got ${formatSecret(urls)}`);
   }
@@ -59,7 +61,7 @@ export function jsonTokenHolders(options: JsonTokenHoldersOptions): TokenHolderS
       if (url === undefined) return undefined;
       const { base, authorization } = parseServiceUrl('jsonTokenHolders', url);
       const sent = createHeaders(option, { accept: 'application/json' }, authorization, headers);
-      const response = await send(base, { headers: sent, redirect: 'error', signal });
+      const response = await send(base, { headers: sent, signal });
       if (response.status !== 200) {
         await response.body?.cancel();
         if (response.status === 404) return undefined;

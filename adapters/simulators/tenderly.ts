@@ -11,6 +11,7 @@ import type {
 import {
   assertKnownOptions,
   createHeaders,
+  createServiceFetch,
   getEndpoint,
   NATIVE_MARKER,
   parseHex,
@@ -54,7 +55,8 @@ const GAS = 10_000_000;
  */
 export function tenderlySimulator(options: TenderlyOptions): BundleSimulator {
   assertKnownOptions('tenderlySimulator', options, ['chainId', 'apiKey', 'account', 'project', 'baseUrl', 'fetch']);
-  const { chainId, apiKey, account, project, baseUrl = BASE_URL, fetch: send = fetch } = options;
+  const { chainId, apiKey, account, project, baseUrl = BASE_URL } = options;
+  const send = createServiceFetch(options.fetch);
   for (const [name, value] of Object.entries({ apiKey, account, project })) {
     if (typeof value !== 'string' || value === '') throw new TypeError(`tenderlySimulator: ${name} must be text`);
   }
@@ -71,7 +73,7 @@ export function tenderlySimulator(options: TenderlyOptions): BundleSimulator {
     name: 'Tenderly',
     async simulate(calls, { signal }) {
       const body = JSON.stringify({ simulations: calls.map((call) => toSimulation(chainId, call)) });
-      const response = await send(url, { method: 'POST', body, headers, redirect: 'error', signal });
+      const response = await send(url, { method: 'POST', body, headers, signal });
       if (response.status !== 200 && response.status !== 400) {
         await response.body?.cancel();
         throw new Error(`Tenderly responded with status ${response.status}`);

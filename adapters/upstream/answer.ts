@@ -1,4 +1,5 @@
 import type { UpstreamClass, UpstreamRejection } from 'intentbook';
+import { parseRetryAfter } from '#internal';
 import type { PauseRequest } from './pause.ts';
 
 /** A response that was read to its end. */
@@ -68,29 +69,6 @@ function getExtractorCode(status: number, headers: Headers): string | undefined 
   if (status === 413) return 'PayloadTooLarge';
   if (status !== 400 && status !== 415 && status !== 422) return undefined;
   return /html/i.test(headers.get('content-type') ?? '') ? undefined : 'InvalidBody';
-}
-
-/** Maximum pause that a server can request, in milliseconds. */
-const MAX_RETRY_AFTER = 600_000;
-
-/**
- * Parses seconds or a date (RFC 9110, 10.2.3), to 0 to 600 s in milliseconds. A date is compared with the clock of the
- * server, if its response has one.
- */
-export function parseRetryAfter(headers: Headers, now: number): number | undefined {
-  const text = headers.get('retry-after')?.trim() ?? '';
-  const serverTime = parseHttpDate(headers.get('date') ?? '');
-  const delay = /^-?\d+(\.\d+)?$/.test(text)
-    ? Number(text) * 1000
-    : parseHttpDate(text) - (Number.isNaN(serverTime) ? now : serverTime);
-  return Number.isNaN(delay) ? undefined : Math.min(Math.max(delay, 0), MAX_RETRY_AFTER);
-}
-
-/** Parses a date of HTTP (RFC 9110, 5.6.7). Its oldest format has no zone, and is in UTC. NaN for another text. */
-export function parseHttpDate(text: string): number {
-  // A date begins with the day of the week. `Date.parse` accepts many other texts, and assumes local time.
-  if (!/^[A-Za-z]/.test(text)) return Number.NaN;
-  return Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
 }
 
 function parseJson(text: string): unknown {

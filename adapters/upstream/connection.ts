@@ -4,11 +4,12 @@ import {
   getEndpoint,
   keccak256,
   onAbort,
+  parseHttpDate,
   readMonotonic,
   readResponseText,
   withDeadline,
 } from '#internal';
-import { classifyAnswer, classifyError, parseHttpDate, type Verdict } from './answer.ts';
+import { classifyAnswer, classifyError, type Verdict } from './answer.ts';
 import { type Budget, getBudget, type Reserve, type Turn } from './budget.ts';
 import type { ClockMeasurement } from './clock.ts';
 import { type Access, areHeaders, isHeaderValue } from './options.ts';

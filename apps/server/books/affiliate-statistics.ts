@@ -1,5 +1,5 @@
 import type { Address, AffiliateStatistics, StatisticsCall, StatisticsResponse } from 'intentbook';
-import { readResponseText } from '#internal';
+import { createServiceFetch, readResponseText } from '#internal';
 
 /** Maximum size of a response, in bytes. */
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -11,12 +11,13 @@ const MAX_BYTES = 4 * 1024 * 1024;
  */
 export function httpStatistics(url: string): AffiliateStatistics {
   const base = url.replace(/\/+$/, '');
+  const send = createServiceFetch();
 
   const read =
     (name: string) =>
     async (address: Address, { signal }: StatisticsCall): Promise<StatisticsResponse | undefined> => {
       const headers = { accept: 'application/json' };
-      const response = await fetch(`${base}/${name}/${address}`, { headers, redirect: 'error', signal });
+      const response = await send(`${base}/${name}/${address}`, { headers, signal });
       if (response.status !== 200) {
         await response.body?.cancel();
         if (response.status === 404) return undefined;

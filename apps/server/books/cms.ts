@@ -1,6 +1,6 @@
 import type { Announcement, AnnouncementSource } from 'intentbook';
 import * as z from 'zod';
-import { createHeaders, parseDateTime, readResponseText } from '#internal';
+import { createHeaders, createServiceFetch, parseDateTime, readResponseText } from '#internal';
 
 /** Maximum size of a response in bytes. */
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -26,8 +26,9 @@ export function cmsAnnouncements({
   const base = url.replace(/\/+$/, '');
   const key = { authorization: `Bearer ${apiKey}` };
   const headers = createHeaders('CMS_API_KEY', { accept: 'application/json' }, key);
+  const send = createServiceFetch();
   return async (account, { signal }) => {
-    const response = await fetch(`${base}/notification-list/${account}`, { headers, redirect: 'error', signal });
+    const response = await send(`${base}/notification-list/${account}`, { headers, signal });
     if (response.status !== 200) {
       await response.body?.cancel();
       throw new Error(`the content system responded with status ${response.status}`);

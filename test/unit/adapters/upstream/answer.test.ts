@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { classifyAnswer, classifyError, parseRetryAfter } from '../../../../adapters/upstream/answer.ts';
+import { classifyAnswer, classifyError } from '../../../../adapters/upstream/answer.ts';
+import { parseRetryAfter } from '../../../../src/concurrency/service-fetch.ts';
 import { html, json, OWNER, settle, UID, upstreamFixture } from './upstream-fixture.ts';
 
 const text = (status: number, body = '', type = 'text/plain; charset=utf-8') =>
