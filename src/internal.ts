@@ -78,7 +78,7 @@ export { DELIVERY_WINDOW } from './store-kit/delivery-window.ts';
 export { FORGOTTEN, getReferralText, REFERRAL_FEEDS } from './store-kit/forgotten.ts';
 export { createInMemoryLeases } from './store-kit/in-memory-leases.ts';
 export { CLAIM_WINDOW, type DueDelivery, getLaneLimit, selectDeliveries } from './store-kit/select-deliveries.ts';
-export { parseDateTime } from './validation/date.ts';
+export { addZone, parseDateTime } from './validation/date.ts';
 export {
   assertKnownOptions,
   formatUnknownName,

@@ -89,7 +89,7 @@ export function createClient(url: string, options: ClientOptions = {}): OrderBoo
     async cancel(cancellation) {
       await request('DELETE', 'orders', toBody('cancellation', cancellation));
     },
-    quote: async (terms) => (await request<QuoteResponse>('POST', 'quote', toBody('quote request', terms))).body,
+    quote: async (terms) => (await request<QuoteResponse>('POST', 'quote', toBody('terms', terms))).body,
     trades: async (query) => (await request<OrderTrade[]>('GET', `trades?${toQuery({ ...query })}`)).body,
     mirror: (filter = {}, mirrorOptions = {}) => createMirror(sender, listPages, filter, options, mirrorOptions),
     account: (wallet, accountOptions) => createAccountClient(wallet, url, options, accountOptions),

@@ -138,14 +138,14 @@ export function createSender(url: string, options: ClientOptions, prefix = '/api
     if (typeof value === 'number' && value > 0 && value <= MAX_DELAY) continue;
     throw new TypeError(`createClient: ${name} must be a number above 0, up to ${MAX_DELAY}, got ${value}`);
   }
+  let isAuthorized: boolean;
   try {
-    new Headers(headers as Record<string, string>);
+    isAuthorized = new Headers(headers as Record<string, string>).has('authorization');
   } catch {
     // The error may repeat a value, which may be secret.
-    throw new TypeError('createClient: headers must be valid in HTTP headers');
+    throw new TypeError('createClient: headers must be valid');
   }
   const { base, credentials } = parseUrl(url);
-  const isAuthorized = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
   const authorization = credentials === undefined || isAuthorized ? {} : { authorization: `Basic ${credentials}` };
 
   async function open(path: string, init: RequestInit = {}): Promise<Response> {
@@ -193,9 +193,9 @@ function parseUrl(url: string) {
     throw new TypeError(`createClient: url must be an http or https URL, got ${shown}`);
   }
   // The path of a request is appended, and would become a part of them.
-  if (/[?#]/.test(url)) throw new TypeError('createClient: url must have no query and no fragment');
+  if (/[?#]/.test(url)) throw new TypeError('createClient: url must have no query or fragment');
   // It is appended to each request.
-  if (/\/api\/v1\/*$/.test(url)) throw new TypeError('createClient: url must be that of the book, without "/api/v1"');
+  if (/\/api\/v1\/*$/.test(url)) throw new TypeError('createClient: url must end before "/api/v1"');
   const { username = '', password = '' } = parsed ?? {};
   if (parsed === undefined || username + password === '') return { base: url.replace(/\/+$/, '') };
   parsed.username = '';

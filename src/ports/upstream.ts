@@ -154,7 +154,7 @@ export interface UpstreamBlock {
 
 /** The outcome of a quote request. */
 export type UpstreamQuote =
-  /** The response in wire format. */
+  /** The response in wire format. Its expiry has a zone. */
   | { readonly status: 'quoted'; readonly quote: Readonly<Record<string, unknown>> & { readonly id: number | null } }
   | UpstreamRejection
   | { readonly status: 'failed'; readonly reason: string }

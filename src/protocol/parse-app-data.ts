@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { type AppData, EMPTY_DOCUMENT } from './app-data.ts';
+import { formatValue } from './format-value.ts';
 import { isNestedDeeper, MAX_JSON_DEPTH } from './json.ts';
 import { type FeePolicy, type Metadata, NO_METADATA, type PartnerFee } from './metadata.ts';
 import { epochSeconds, firstShapeError, hex, hexSchema, SHAPE_TEXTS } from './shape.ts';
@@ -146,7 +147,7 @@ export function parseAppData(document: string): AppData | string {
   } catch {
     // As no object.
   }
-  if (!isObject(root)) return `the app data must be a JSON object, got ${JSON.stringify(document.slice(0, 64))}`;
+  if (!isObject(root)) return `the app data must be a JSON object, got ${formatValue(document)}`;
   const name = isPresent(root['metadata']) ? 'metadata' : 'backend';
   const metadata = root[name];
   return isPresent(metadata) ? parseMetadata(metadata, name) : NO_METADATA;

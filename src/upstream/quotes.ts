@@ -4,7 +4,6 @@ import type { UpstreamQuote } from '../ports/upstream.ts';
 import { formatDecimal, parseDecimal } from '../protocol/decimal.ts';
 import { type Address, parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { QuoteResponse, QuoteResult, QuoteStreamEvent } from '../records/quote-results.ts';
-import { parseDateTime } from '../validation/date.ts';
 import type { UpstreamBook } from './context.ts';
 import { put } from './tasks.ts';
 
@@ -61,10 +60,11 @@ function toRecord({ quote, expiration, verified }: WireQuote): Parameters<QuoteS
   const terms = (typeof quote === 'object' && quote !== null ? quote : {}) as Readonly<Record<string, unknown>>;
   const [sellToken, buyToken] = [parseHex(terms['sellToken'], 20), parseHex(terms['buyToken'], 20)];
   const { kind } = terms;
-  const expiresAt = parseDateTime(expiration);
+  // biome-ignore lint/style/noRestrictedGlobals: parses a given time, does not read the clock
+  const expiresAt = Date.parse(String(expiration));
   if (sellToken === undefined || buyToken === undefined || !(kind === 'sell' || kind === 'buy')) return undefined;
   const [sell, buy, fee] = [terms['sellAmount'], terms['buyAmount'], terms['feeAmount']].map(toAmount);
-  if (sell === undefined || buy === undefined || fee === undefined || expiresAt === undefined) return undefined;
+  if (sell === undefined || buy === undefined || fee === undefined || Number.isNaN(expiresAt)) return undefined;
   const [gasAmount, gasPrice, sellTokenPrice] = ['gasAmount', 'gasPrice', 'sellTokenPrice'].map((name) =>
     toNumber(terms[name]),
   );

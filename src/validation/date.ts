@@ -6,6 +6,9 @@
 export function parseDateTime(value: unknown): number | undefined {
   if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\dT/.test(value)) return undefined;
   // biome-ignore lint/style/noRestrictedGlobals: parses a given time, does not read the clock
-  const time = Date.parse(/(?:Z|[+-]\d\d:\d\d)$/i.test(value) ? value : `${value}Z`);
+  const time = Date.parse(addZone(value));
   return Number.isNaN(time) ? undefined : time;
 }
+
+/** Adds the zone UTC to a date and a time without a zone. */
+export const addZone = (text: string) => (/(?:Z|[+-]\d\d:\d\d)$/i.test(text) ? text : `${text}Z`);

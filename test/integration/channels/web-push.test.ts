@@ -82,7 +82,7 @@ describe('web push channel', () => {
       await fixture.notify('one');
       await until(async () => (await fixture.accounts.deliveries.list({ state: 'dead' })).length === 1);
       const [dead] = await fixture.accounts.deliveries.list({ state: 'dead' });
-      assert.equal(dead?.error, 'the target is not on the public internet');
+      assert.equal(dead?.error, 'the target is not on the public internet, and not in `allow` of the channel');
     },
   );
 

@@ -86,7 +86,7 @@ describe('an unknown member', () => {
     ],
     ['missing order', () => client.submit(undefined as never), 'order must be an object, got undefined'],
     ['UID instead of a cancellation', () => client.cancel('0x12' as never), 'cancellation must be an object, got 0x12'],
-    ['missing request', () => client.quote(undefined as never), 'quote request must be an object, got undefined'],
+    ['missing request', () => client.quote(undefined as never), 'terms must be an object, got undefined'],
   ])('of a client is refused: %s', async (_, call, message) => {
     await expect(call()).rejects.toThrow(message);
   });

@@ -70,11 +70,16 @@ describe('terms of an order in a sandbox', () => {
     [{ sell: ONE, with: ['1', 'USDC'] }],
     [{ sell: ONE, for: ['1', 'USDC'], kind: 'buy' }],
     [{ sell: ONE, buy: ['1', 'USDC'], kind: 'swap' }],
-    [{ sell: ONE, for: ['1', 'USDC'], validFor: 5 }],
     [undefined],
   ])('are rejected: %j', async (terms) => {
     const trader = await sandbox.createTrader();
     const message = /^terms must be a quote, \{ sell, for \}, \{ buy, with \} or \{ sell, buy, kind \}, .*, got \{/;
     expect(() => trader.createOrder(terms as unknown as LimitTerms)).toThrow(message);
+  });
+
+  it('are rejected with a member of the options', async () => {
+    const trader = await sandbox.createTrader();
+    const terms = { sell: ONE, for: ['1', 'USDC'], validFor: 5 } as unknown as LimitTerms;
+    expect(() => trader.createOrder(terms)).toThrow('unknown member "validFor", it belongs to the options');
   });
 });

@@ -117,7 +117,7 @@ describe('prices in US dollars', () => {
     [{ sources: undefined }, 'createAccounts: usdPrices.sources must be a list of sources'],
     [{ sources: [undefined] }, 'createAccounts: usdPrices.sources must be a list of sources'],
     [{ sources: [...sources, {}] }, 'createAccounts: usdPrices.sources must be a list of sources'],
-    [{ sources, ttl: 1 }, 'createAccounts, usdPrices: unknown option "ttl"'],
+    [{ sources, ttl: 1 }, 'createAccounts, usdPrices: unknown option "ttl", use sources, cacheTtl, maxPrices, timeout'],
   ])('reject the options %j', (options, message) => {
     // An untyped application.
     expect(() => createUsdPrices(options as never, context())).toThrow(new TypeError(message));

@@ -1,5 +1,6 @@
 import { createDriver } from 'intentbook/solver';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { parseQuote } from '../../../adapters/upstream/quote.ts';
 import { cmsAnnouncements } from '../../../apps/server/books/cms.ts';
 import type { UpstreamBook } from '../../../src/upstream/context.ts';
 import { createUpstreamQuotes } from '../../../src/upstream/quotes.ts';
@@ -21,7 +22,7 @@ async function readAnnouncement(createdAt: string): Promise<number | undefined> 
 /** Returns the expiry of a quote of another book. */
 async function readQuote(expiration: string): Promise<number | undefined> {
   let expiresAt: number | undefined;
-  const quote = { ...(await createPublicShapes()).quote, expiration };
+  const quote = parseQuote({ ...(await createPublicShapes()).quote, expiration });
   const book = {
     upstream: { name: 'other', quote: async () => ({ status: 'quoted', quote }) },
     store: {
