@@ -157,6 +157,7 @@ export function post({ url, headers, body, signal, guard, enter, ...options }: P
 
 /** Returns the seconds of `Retry-After`. 0 if there are none. */
 function getRetryAfter({ 'retry-after': value = '', date = '' }: IncomingHttpHeaders): number {
+  if (value === '') return 0;
   const delay = parseRetryAfter(new Headers({ 'retry-after': value, date }), Date.now(), Number.MAX_SAFE_INTEGER);
   return Math.ceil((delay ?? 0) / 1000);
 }
