@@ -4,7 +4,7 @@
  * @returns Milliseconds since 1970. `undefined` for another value.
  */
 export function parseDateTime(value: unknown): number | undefined {
-  if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\dT/.test(value)) return undefined;
+  if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\d[T ]/.test(value)) return undefined;
   // biome-ignore lint/style/noRestrictedGlobals: parses a given time, does not read the clock
   const time = Date.parse(addZone(value));
   return Number.isNaN(time) ? undefined : time;

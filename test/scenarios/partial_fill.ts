@@ -41,7 +41,7 @@ export const scenario: Scenario = {
     const { executedSellAmount, status } = await book.order(uid);
     assert.deepEqual([executedSellAmount, status], [String(sold), 'cancelled']);
 
-    // Without drivers, no auction follows by itself.
+    // Without drivers, this server runs no auction.
     const quiet = await world.serve();
     const half = 10n ** 18n;
     const parts = await quiet.place(trader, {

@@ -47,9 +47,8 @@ function path() {
 
 function prices() {
   const expected = 'prices by token, the name of a file with them, or "off"';
-  const error = `must be ${expected}`;
   const schema = z.union([z.literal('off'), fileSetting(expected).schema, z.record(addressSetting().schema, price())], {
-    error,
+    error: `must be ${expected}`,
   });
   return { schema, value: '<file>', expected: 'a file name, or "off"', fromText: (file: string) => file };
 }

@@ -76,5 +76,6 @@ describe('date of another service without a zone', () => {
   ])('is in UTC: %s', async (_name, read) => {
     expect(await read(`${LOCAL}Z`)).toBe(Date.parse(`${LOCAL}Z`));
     expect(await read(LOCAL)).toBe(Date.parse(`${LOCAL}Z`));
+    expect(await read(LOCAL.replace('T', ' '))).toBe(Date.parse(`${LOCAL}Z`)); // RFC 3339, 5.6
   });
 });
