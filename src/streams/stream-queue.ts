@@ -41,8 +41,11 @@ export function createStreamQueue(size: number, onChange: () => void) {
     },
     push(item: StreamItem): void {
       if (item.id <= position) return;
-      if (gap === undefined && queue.length < size) queue.push(item);
-      else {
+      if (gap === undefined && queue.length < size) {
+        // A first `push` would reserve 17 places for each subscriber.
+        if (queue.length === 0) queue = [item];
+        else queue.push(item);
+      } else {
         // Later entries extend the gap until it is read.
         gap = { from: getFirstWaiting(), to: item.id };
         queue = [];

@@ -86,21 +86,21 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
     options.onLive();
   }
 
-  async function take(): ReturnType<Stream['take']> {
-    while (!ended) {
-      if (!queue.isEmpty) return queue.take();
-      if (live) {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-        wake = undefined;
-      } else
-        await catchUp().catch((failure: unknown) => {
-          options.onFailure(failure);
-          leave();
-        });
-    }
-    return [];
+  // No async function: what waits for an event is all that many idle subscribers need, and all that is collected.
+  function take(): ReturnType<Stream['take']> {
+    wake = undefined;
+    if (ended) return Promise.resolve([]);
+    if (!queue.isEmpty) return Promise.resolve(queue.take());
+    if (!live) return catchUp().catch(fail).then(take);
+    const changed = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    return changed.then(take);
+  }
+
+  function fail(failure: unknown): void {
+    options.onFailure(failure);
+    leave();
   }
 
   const iterator = createStreamIterator(take, leave);
@@ -172,19 +172,28 @@ export function createStreamIterator(take: Stream['take'], leave: Stream['leave'
     leave();
     return { done: true, value: undefined } as const;
   };
-  async function read(): Promise<IteratorResult<StreamEvent>> {
-    try {
-      for (;;) {
-        const event = taken[at++];
-        if (event === undefined) {
-          taken = await take();
-          at = 0;
-          if (taken.length === 0) return end();
-        } else if (event.type !== 'position') return { done: false, value: event };
-      }
-    } finally {
-      reads--;
+  const settle = (result: IteratorResult<StreamEvent>) => {
+    reads--;
+    return result;
+  };
+  function getTaken(): IteratorResult<StreamEvent> | undefined {
+    for (let event = taken[at++]; event !== undefined; event = taken[at++]) {
+      if (event.type !== 'position') return settle({ done: false, value: event });
     }
+    return undefined;
+  }
+  function read(): Promise<IteratorResult<StreamEvent>> {
+    const result = getTaken();
+    return result === undefined ? take().then(onTaken, onFailure) : Promise.resolve(result);
+  }
+  function onTaken(events: Awaited<ReturnType<Stream['take']>>) {
+    taken = events;
+    at = 0;
+    return events.length === 0 ? settle(end()) : (getTaken() ?? read());
+  }
+  function onFailure(failure: unknown): never {
+    reads--;
+    throw failure;
   }
   return {
     next() {
