@@ -70,6 +70,8 @@ async function* readChunks(
   }
 }
 
+const encoder = /* @__PURE__ */ new TextEncoder();
+
 async function toResponse({ method, signal }: Request, { status, headers, body }: ApiResponse): Promise<Response> {
   const isBodyless = status === 204 || status === 304;
   const omitsBody = isBodyless || method === 'HEAD';
@@ -78,7 +80,7 @@ async function toResponse({ method, signal }: Request, { status, headers, body }
     if (omitsBody || signal.aborted) await stream.return?.();
     return new Response(omitsBody ? null : toReadableStream(stream, signal), { status, headers });
   }
-  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : (body ?? new Uint8Array());
+  const bytes = typeof body === 'string' ? encoder.encode(body) : (body ?? new Uint8Array());
   const content = bytes instanceof Uint8Array ? bytes : new Blob([...bytes]);
   const size = content instanceof Blob ? content.size : content.length;
   const length = isBodyless ? undefined : { 'content-length': String(size) };
@@ -87,7 +89,6 @@ async function toResponse({ method, signal }: Request, { status, headers, body }
 
 /** Converts to a stream with backpressure and without read-ahead. */
 function toReadableStream(stream: AsyncIterator<string>, signal: AbortSignal): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
   let ended = signal.aborted;
   const stop = async () => {
     ended = true;
