@@ -12,12 +12,14 @@ export function createServiceFetch(send: typeof fetch = fetch) {
   const pauses = new Map<string, number>();
   return async (url: URL | string, init: RequestInit): Promise<Response> => {
     const { host } = new URL(url);
-    const left = (pauses.get(host) ?? 0) - readMonotonic(clock);
+    const getPause = () => pauses.get(host) ?? 0;
+    const left = getPause() - readMonotonic(clock);
     if (left > 0) throw new Error(`${host} receives no request for ${Math.ceil(left / 1000)} s, as it requires`);
     const response = await send(url, { ...init, redirect: 'error' });
     if (response.status === 429 || response.status === 503) {
       const delay = parseRetryAfter(response.headers, clock.now()) ?? 0;
-      pauses.set(host, readMonotonic(clock) + delay);
+      // Another response may have required a longer pause meanwhile.
+      pauses.set(host, Math.max(getPause(), readMonotonic(clock) + delay));
     }
     return response;
   };

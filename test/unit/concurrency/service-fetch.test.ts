@@ -5,6 +5,7 @@ import { tenderlySimulator } from 'intentbook/simulators';
 import { expect, onTestFinished, test } from 'vitest';
 import { httpStatistics } from '../../../apps/server/books/affiliate-statistics.ts';
 import { cmsAnnouncements } from '../../../apps/server/books/cms.ts';
+import { createServiceFetch } from '../../../src/concurrency/service-fetch.ts';
 import { serveFetch } from '../../support/fetch-server.ts';
 
 const TOKEN = `0x${'11'.repeat(20)}` as const;
@@ -72,4 +73,16 @@ test.each(Object.keys(SERVICES))('%s sends no request in the time that its servi
   await expect(request()).rejects.toThrow('503');
   for (let i = 0; i < 3; i++) await expect(request()).rejects.toThrow('127.0.0.1');
   expect(requests).toBe(2);
+});
+
+test('a response does not shorten the time that another one has required', async () => {
+  const pending: ((response: Response) => void)[] = [];
+  const send = createServiceFetch(() => new Promise<Response>((resolve) => pending.push(resolve)));
+  const url = 'https://service.example/';
+  const requests = [send(url, {}), send(url, {})];
+  pending[0]?.(new Response('', { status: 429, headers: { 'retry-after': '60' } }));
+  await requests[0];
+  pending[1]?.(new Response('', { status: 503 }));
+  await requests[1];
+  await expect(send(url, {})).rejects.toThrow('service.example receives no request');
 });
