@@ -59,7 +59,8 @@ function toRejection(kind: string, reason: string | undefined): SolverRejection 
 function toEstimate(body: unknown, trade: Trade, defaultGas: number): EstimatorResponse {
   if (typeof body !== 'object' || body === null) throw new TypeError('the quote must be an object');
   const { gas, solver, ...quote } = body as Readonly<Record<string, unknown>>; // an object
-  const amount = 'amount' in quote ? parseAmount('amount', quote['amount']) : amountAt(quote['clearingPrices'], trade);
+  const { amount: given, clearingPrices } = quote;
+  const amount = given == null ? amountAt(clearingPrices, trade) : parseAmount('amount', given);
   const estimate: Estimate = { amount, gas: Number(gas ?? defaultGas), ...findRoute(quote) };
   const address = typeof solver === 'string' ? parseHex(solver, 20) : undefined;
   return address === undefined ? estimate : { ...estimate, solver: address };
@@ -78,7 +79,8 @@ type Route = Pick<Estimate, 'interactions' | 'preInteractions' | 'jitOrders' | '
 /** Returns the calls of the settlement, and the orders of the solver. Empty if the book cannot simulate them. */
 function findRoute(quote: Readonly<Record<string, unknown>>): Route {
   // As in production, a quote with prices may have no calls.
-  const { interactions = 'clearingPrices' in quote ? [] : undefined, txOrigin } = quote;
+  const interactions = quote['interactions'] ?? (quote['clearingPrices'] == null ? undefined : []);
+  const { txOrigin } = quote;
   const [pre, orders] = [quote['preInteractions'] ?? [], quote['jitOrders'] ?? []];
   if (!Array.isArray(pre) || !Array.isArray(interactions) || !Array.isArray(orders)) return {};
   if (pre.length + interactions.length > MAX_CALLS || orders.length > MAX_ORDERS) return {};

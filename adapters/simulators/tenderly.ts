@@ -79,7 +79,7 @@ export function tenderlySimulator(options: TenderlyOptions): BundleSimulator {
         throw new Error(`Tenderly responded with status ${response.status}`);
       }
       const parsed = toRecord(JSON.parse(await readResponseText(response, MAX_BYTES)));
-      if (parsed['error'] !== undefined) return { status: 'rejected' };
+      if (parsed['error'] != null) return { status: 'rejected' };
       const results = toList(parsed['simulation_results']).map((result) => parseResult(toRecord(result), page));
       if (results.length === calls.length) return { status: 'simulated', results };
       throw new Error(`Tenderly simulated ${results.length} transactions instead of ${calls.length}`);

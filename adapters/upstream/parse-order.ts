@@ -81,7 +81,7 @@ function parseOrder(order: Members, hash: (document: string) => Hex): UpstreamOr
     buyAmount: need(parseUpstreamAmount(order['buyAmount'])),
     validTo: need(parseSeconds(order['validTo'])),
     appData,
-    feeAmount: order['feeAmount'] === undefined ? 0n : need(parseUpstreamAmount(order['feeAmount'])),
+    feeAmount: order['feeAmount'] == null ? 0n : need(parseUpstreamAmount(order['feeAmount'])),
     kind: need(parseName(order['kind'], ORDER_KINDS)),
     partiallyFillable: need(parseBoolean(order['partiallyFillable'])),
     sellTokenBalance: need(parseName(order['sellTokenBalance'] ?? 'erc20', SELL_TOKEN_SOURCES)),

@@ -50,10 +50,11 @@ export function createBalanceSlots(client: RpcClient) {
 
   async function listReads(token: Address, data: Hex, signal: AbortSignal): Promise<BalanceSlot[]> {
     const result = record(await callRpc(client, signal, 'eth_createAccessList', [{ to: token, data }, 'latest']));
-    return list(result['accessList']).flatMap((entry) => {
+    // Geth and Erigon write an empty list as null.
+    return list(result['accessList'] ?? []).flatMap((entry) => {
       const { address, storageKeys } = record(entry);
       const contract = parseHexResult(address, 20);
-      return list(storageKeys).map((key) => ({ contract, key: parseHexResult(key, 32) }));
+      return list(storageKeys ?? []).map((key) => ({ contract, key: parseHexResult(key, 32) }));
     });
   }
 

@@ -116,8 +116,8 @@ function parseLog(value: unknown): SimulatedLog {
   const { address, topics, data } = record(value);
   return {
     address: parseHexResult(address, 20),
-    topics: list(topics).map((topic): Hex => parseHexResult(topic, 32)),
-    data: parseHexResult(data),
+    topics: list(topics ?? []).map((topic): Hex => parseHexResult(topic, 32)),
+    data: parseHexResult(data ?? '0x'),
   };
 }
 

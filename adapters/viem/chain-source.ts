@@ -40,10 +40,10 @@ export function viemSource(client: RpcClient, options: ViemSourceOptions = {}): 
   async function readDirectCall(settlement: Address, transaction: Hex, signal: AbortSignal): Promise<DirectCall> {
     const result = await callRpc(client, signal, 'eth_getTransactionByHash', [transaction]);
     if (result === null || result === undefined) throw new Error(`the node does not have transaction ${transaction}`);
-    const { to, input } = record(result);
-    const isDirect = typeof to === 'string' && to.toLowerCase() === settlement;
-    const text = parseHexResult(input);
-    return { transaction, calls: isDirect && text.startsWith(SETTLE_SELECTOR) ? [text] : undefined };
+    const { to, input, data } = record(result);
+    if (typeof to !== 'string' || to.toLowerCase() !== settlement) return { transaction, calls: undefined };
+    const text = parseHexResult(input ?? data);
+    return { transaction, calls: text.startsWith(SETTLE_SELECTOR) ? [text] : undefined };
   }
 
   async function readTracedCalls(
@@ -159,7 +159,7 @@ function* findSettleCalls(trace: unknown, settlement: Address): Generator<Hex> {
   const { type, to, input, error, calls } = record(trace);
   if (error !== undefined && error !== null) return; // a reverted call also reverts its inner calls
   if (/^call$/i.test(String(type)) && typeof to === 'string' && to.toLowerCase() === settlement) {
-    const text = parseHexResult(input);
+    const text = parseHexResult(input ?? '0x');
     if (text.startsWith(SETTLE_SELECTOR)) yield text;
   }
   for (const call of list(calls ?? [])) yield* findSettleCalls(call, settlement);

@@ -60,7 +60,7 @@ const solution = /* @__PURE__ */ z.object({
   solutionId: z.int('must be an integer').check(z.minimum(0, { error: 'must not be negative' })),
   submissionAddress: hexSchema(20),
   orders: z.record(hexSchema(56), order),
-  clearingPrices: z._default(z.record(hexSchema(20), amount()), {}),
+  clearingPrices: z.nullish(z.record(hexSchema(20), amount())),
 });
 
 /** Parses the response of `POST /solve`. Each solution is checked for itself. */
@@ -98,7 +98,7 @@ function parseSolution(item: unknown, context: ParseContext): DriverSolution | s
   }
   const unequal = findUnequalPrice(orders, context);
   if (unequal !== undefined) return `order ${unequal} has another price than orders of the same direction`;
-  const given = Object.entries(parsed.clearingPrices) as [Address, bigint][]; // keys of the schema
+  const given = Object.entries(parsed.clearingPrices ?? {}) as [Address, bigint][]; // keys of the schema
   const prices = [...(given.length > 0 ? new Map(given) : derivePrices(orders))];
   if (prices.some(([, price]) => price > MAX_UINT256)) return 'the prices of the executed amounts exceed 256 bits';
   const clearingPrices = Object.fromEntries(prices.map(([token, price]) => [token, String(price)]));

@@ -17,7 +17,13 @@ function tokenNode(check: (key: Hex) => void) {
   const node: RpcClient = {
     async request({ method, params }) {
       if (method === 'eth_createAccessList') {
-        return { accessList: [{ address: TOKEN, storageKeys: [OTHER, BALANCE] }] };
+        // Some nodes write an empty list as null.
+        return {
+          accessList: [
+            { address: HOLDER, storageKeys: null },
+            { address: TOKEN, storageKeys: [OTHER, BALANCE] },
+          ],
+        };
       }
       const [, , overrides] = params as [unknown, unknown, Record<Hex, { stateDiff: Record<Hex, Hex> }>];
       const [[key, value] = [OTHER, OTHER]] = Object.entries(overrides[TOKEN]?.stateDiff ?? {}) as [Hex, Hex][];

@@ -39,6 +39,11 @@ describe('bundle simulator on a node', () => {
     expect((await simulate(logs)).transfers).toHaveLength(3);
   });
 
+  test('reads null of a node as an empty list and as no data', async () => {
+    const { logs } = await simulate([{ address: BOB, topics: null, data: null }]);
+    expect(logs).toEqual([{ address: BOB, topics: [], data: '0x' }]);
+  });
+
   test.each([
     ['a deposit', [log(WETH, [DEPOSIT, ALICE], 7)], [[WETH, ZERO, ALICE, 7n]]],
     [

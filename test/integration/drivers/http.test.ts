@@ -189,6 +189,16 @@ describe('driver as an estimator', () => {
     ],
     [
       'sell',
+      { amount: null, clearingPrices: { [SELL]: '3', [BUY]: '7' }, interactions: null, solver: SOLVER, gas: 9 },
+      { amount: 429n, gas: 9, solver: SOLVER, ...NO_CALLS },
+    ],
+    [
+      'sell',
+      { amount: '77', clearingPrices: null, interactions: null, solver: SOLVER, gas: 5 },
+      { amount: 77n, gas: 5, solver: SOLVER },
+    ],
+    [
+      'sell',
       {
         amount: '77',
         interactions: [{ target: SOLVER, value: '0', callData: `0x${'00'.repeat(50_000)}` }],

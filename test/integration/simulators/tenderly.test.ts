@@ -75,6 +75,8 @@ describe('Tenderly simulator', () => {
   it('reports a rejected bundle, and any other status as a failure', async () => {
     const { simulator } = simulatorWith(400, { error: { message: 'no' } });
     expect(await simulator.simulate([call], { signal })).toEqual({ status: 'rejected' });
+    const accepted = simulatorWith(200, { error: null, simulation_results: [result('x', 1, 2, '7')] }).simulator;
+    expect(await accepted.simulate([call], { signal })).toMatchObject({ status: 'simulated' });
     await expect(simulatorWith(401, {}).simulator.simulate([call], { signal })).rejects.toThrow('status 401');
     const empty = simulatorWith(200, { simulation_results: [] }).simulator;
     await expect(empty.simulate([call], { signal })).rejects.toThrow('0 transactions instead of 1');

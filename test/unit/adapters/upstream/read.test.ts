@@ -102,20 +102,23 @@ describe('quotes of another book', () => {
 });
 
 describe('orders of a newer version', () => {
-  it('scenario 36: may have new members, an unknown status, and numbers for text', () => {
-    const changed = {
-      ...shapes.order,
-      status: 'frozen',
-      class: 'twap',
-      sellAmount: 3_500_000,
-      validTo: '1811000000',
-      feeAmount: undefined,
-      newMember: { a: [1] },
-    };
-    expect(parseOrders([changed])).toMatchObject([
-      { status: undefined, class: 'limit', sellAmount: 3_500_000n, validTo: 1_811_000_000, feeAmount: 0n },
-    ]);
-  });
+  it.each([undefined, null])(
+    'scenario 36: may have new members, an unknown status, and numbers for text, and no fee (%s)',
+    (feeAmount) => {
+      const changed = {
+        ...shapes.order,
+        status: 'frozen',
+        class: 'twap',
+        sellAmount: 3_500_000,
+        validTo: '1811000000',
+        feeAmount,
+        newMember: { a: [1] },
+      };
+      expect(parseOrders([changed])).toMatchObject([
+        { status: undefined, class: 'limit', sellAmount: 3_500_000n, validTo: 1_811_000_000, feeAmount: 0n },
+      ]);
+    },
+  );
 
   it.each([
     ['uid', '0x12'],

@@ -111,6 +111,20 @@ describe('a transaction of a settlement', () => {
     expect([...(await read({ to: checksummed, input: SETTLE }))]).toEqual([[hash('1'), [SETTLE]]]);
   });
 
+  it.each([{ data: SETTLE }, { input: null, data: SETTLE }])(
+    'with %j in place of an input is read',
+    async (members) => {
+      expect([...(await read({ to: SETTLEMENT, ...members }))]).toEqual([[hash('1'), [SETTLE]]]);
+    },
+  );
+
+  it.each([{ to: null }, { to: null, input: null }, { to: hash('2'), input: '' }])(
+    'to another contract needs no input (%j)',
+    async (transaction) => {
+      expect([...(await read(transaction, CALL))]).toEqual([[hash('1'), [SETTLE]]]);
+    },
+  );
+
   it.each<[name: string, trace: object, calls: number]>([
     ['a call', { ...CALL, type: 'CALL', to: hash('2'), calls: [CALL] }, 1],
     ['an error', { type: 'CALL', calls: [{ ...CALL, error: 'execution reverted' }] }, 0],
@@ -118,6 +132,7 @@ describe('a transaction of a settlement', () => {
     ['no call', { type: 'CALL' }, 0],
     ['a delegated call', { ...CALL, type: 'DELEGATECALL' }, 0],
     ['a static call', { ...CALL, type: 'STATICCALL' }, 0],
+    ['a call without an input', { ...CALL, input: null, calls: [CALL] }, 1],
     // The form of the ZKsync stack.
     ['null in place of members', { ...CALL, type: 'Call', error: null, revertReason: null, calls: null }, 1],
     ['null in an inner call', { type: 'Call', error: null, calls: [{ ...CALL, error: null, calls: [] }] }, 1],

@@ -267,10 +267,11 @@ describe('auction run', () => {
       { [WETH]: '7', [USDC]: '16' },
     ],
     [undefined, { [WETH]: '5', [USDC]: '2' }],
+    [null, { [WETH]: '5', [USDC]: '2' }],
   ])('records the clearing prices %j', async (given, expected) => {
     await place(store.current, orderOf(1));
     const orders = { [orderOf(1).uid]: getExecution(1, 5) };
-    const solution = { ...toSolution(ONE, 1, orders), ...(given && { clearingPrices: given }) };
+    const solution = { ...toSolution(ONE, 1, orders), ...(given !== undefined && { clearingPrices: given }) };
     const { driver } = driverOf('a', () => ({ solutions: [solution] }));
     await run({ drivers: [driver] });
     expect((await book.auctions.latestCompetition())?.solutions[0]?.clearingPrices).toEqual(expected);
