@@ -42,7 +42,9 @@ function parsePrice(body: unknown, contract: string): number | undefined {
   const entry = Object.entries(body).find(([name]) => name.toLowerCase() === contract)?.[1] as unknown;
   if (entry === undefined) return undefined;
   const { usd: price, last_updated_at: at } = Object(entry) as Readonly<Record<string, unknown>>;
-  if (typeof at === 'number' && at * 1000 < Date.now() - MAX_AGE) return undefined;
+  const age = typeof at === 'number' ? Date.now() - at * 1000 : 0;
+  if (age < -MAX_AGE) throw new Error('the response of CoinGecko contains a time that is not in seconds');
+  if (age > MAX_AGE) return undefined;
   if (price === undefined || price === null || price === 0) return undefined;
   if (typeof price === 'number') return price;
   throw new Error('the response of CoinGecko contains a price that is not a number');

@@ -25,6 +25,7 @@ export const COIN_GECKO_PRICES: readonly (readonly [string, ServiceResponse, num
   ['a price with a time to come', [200, { [UNI]: { usd: 7.31, last_updated_at: minutesAgo(-50) } }], 7.31],
   ['a price without its time', [200, { [UNI]: { usd: 7.31, last_updated_at: null } }], 7.31],
   ['a price of two hours ago', [200, { [UNI]: { usd: 7.31, last_updated_at: minutesAgo(120) } }], undefined],
+  ['a time in milliseconds', [200, { [UNI]: { usd: 7.31, last_updated_at: Date.now() } }], 'not in seconds'],
   [
     'the last price of a token of last year',
     [200, { [UNI]: { usd: 7.31, last_updated_at: 1_700_000_000 } }],

@@ -183,8 +183,8 @@ function getSmallestBps({ kind, sellAmount, buyAmount }: SlippageOrder): number 
 /**
  * Returns the valid prices of a history, oldest first. The others are reported: one of them would hide all.
  *
- * @throws TypeError if the history is not a list, has malformed prices only, or none of the last day. Times in seconds
- * are old, and would multiply the volatility by 32.
+ * @throws TypeError if the history is not a list, has malformed prices only, or none of the last day. Times in another
+ * unit are years away. Times in seconds would multiply the volatility by 32, those in microseconds divide it by 32.
  */
 function selectHistory(
   points: readonly PricePoint[] | undefined,
@@ -195,7 +195,7 @@ function selectHistory(
   const valid = Array.isArray(points) ? points.filter(isPricePoint).sort((a, b) => a.at - b.at) : [];
   const newest = valid.at(-1);
   if (newest === undefined) throw new TypeError('the history must be a list of times and positive prices');
-  if (newest.at < now - MAX_AGE)
+  if (Math.abs(newest.at - now) > MAX_AGE)
     throw new TypeError('the newest price of the history must be of the last day, in milliseconds since 1970');
   const malformed = points.length - valid.length;
   if (malformed > 0) report(new TypeError(`${malformed} points of the history have no time or no positive price`));

@@ -194,6 +194,11 @@ describe('price histories of services', () => {
       (end, list) => ({ prices: coinGeckoChart(end, list).prices.map(([at, price]) => [Number(at) / 1000, price]) }),
       unknown(true),
     ],
+    [
+      'with times in microseconds',
+      (end, list) => ({ prices: coinGeckoChart(end, list).prices.map(([at, price]) => [Number(at) * 1000, price]) }),
+      unknown(true),
+    ],
     ['with an error in a 200', () => ({ status: { error_code: 429 } }), unknown(true)],
   ])('are read from CoinGecko: %s', async (_, create, expected) => {
     expect(await readTolerance((end, list) => coinGeckoOf(create(end, list)))).toEqual(expected);
