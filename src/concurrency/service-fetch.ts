@@ -12,14 +12,12 @@ export function createServiceFetch(send: typeof fetch = fetch) {
   const pauses = new Map<string, number>();
   return async (url: URL | string, init: RequestInit): Promise<Response> => {
     const { host } = new URL(url);
-    const getPause = () => pauses.get(host) ?? 0;
-    const left = getPause() - readMonotonic(clock);
+    const left = (pauses.get(host) ?? 0) - readMonotonic(clock);
     if (left > 0) throw new Error(`${host} receives no request for ${Math.ceil(left / 1000)} s, as it requires`);
     const response = await send(url, { ...init, redirect: 'error' });
     if (response.status === 429 || response.status === 503) {
       const delay = parseRetryAfter(response.headers, clock.now()) ?? 0;
-      // Another response may have required a longer pause meanwhile.
-      pauses.set(host, Math.max(getPause(), readMonotonic(clock) + delay));
+      pauses.set(host, Math.max(pauses.get(host) ?? 0, readMonotonic(clock) + delay));
     }
     return response;
   };
