@@ -14,8 +14,13 @@ export interface JetStream {
     subject: string,
     body: string,
     options: { msgID: string; expect: { streamName: string; lastSequence: number }; retries: number },
-  ): Promise<unknown>;
+  ): Promise<JetStreamAck>;
   jetstreamManager(): Promise<{ readonly streams: JetStreamStreams }>;
+}
+
+/** An acknowledgement: the sequence of the message, or of an earlier one with the same id, which it would repeat. */
+export interface JetStreamAck {
+  readonly seq: number;
 }
 
 /** The part of a manager of `@nats-io/jetstream` that a publisher uses. */
@@ -146,7 +151,12 @@ export function natsPublisher(options: NatsPublisherOptions): NatsPublisher {
       }),
     );
     // Without an acknowledgement, it is unknown whether a message was added: the end of the stream is read again.
-    for (const outcome of await Promise.allSettled(sent)) if (outcome.status === 'rejected') throw outcome.reason;
+    for (const [i, outcome] of (await Promise.allSettled(sent)).entries()) {
+      if (outcome.status === 'rejected') throw outcome.reason;
+      // JetStream remembers the ids of messages for two minutes or longer, also of those that the stream has lost.
+      if (outcome.value.seq !== at.sequence + i + 1)
+        throw new Error(`the stream ${stream} drops message ${messages[i]?.id} as a repetition of a lost one`);
+    }
     tail = { sequence: at.sequence + messages.length, position };
   }
 

@@ -127,6 +127,19 @@ describe.skipIf(!HAS_NATS)('NATS publisher', () => {
     ]);
   });
 
+  test('adds the messages again that a purged stream has lost, when it does not drop them as repetitions', async () => {
+    const { streams: api } = await jetstream(connection).jetstreamManager();
+    await api.add({ name: stream, subjects: [`${stream}.>`], duplicate_window: 2e9 }); // two seconds
+    await submit(5);
+    const first = publish();
+    await reached(first, 5);
+    await first.stop();
+    await api.purge(stream);
+    await reached(publish({ after: 2 }), 5);
+    expect((await messages()).map(({ id }) => id)).toEqual(['3', '4', '5']);
+    expect(failures.map(String)).toEqual([`Error: the stream ${stream} drops message 3 as a repetition of a lost one`]);
+  });
+
   test('begins an empty stream after the id of the option, which is required if the messages are lost', async () => {
     await submit(5);
     const first = publish({ after: 3 });
