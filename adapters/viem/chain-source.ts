@@ -30,7 +30,6 @@ export function viemSource(client: RpcClient, options: ViemSourceOptions = {}): 
   assertKnownOptions('viemSource', options, ['name']);
   const { name = 'node' } = options;
   if (typeof name !== 'string') throw new TypeError(`viemSource: name must be a text, got ${String(name)}`);
-  let supportsTraces = true;
 
   async function readBlock(tag: string, signal: AbortSignal): Promise<BlockHeader | undefined> {
     const result = await callRpc(client, signal, 'eth_getBlockByNumber', [tag, false]);
@@ -46,20 +45,9 @@ export function viemSource(client: RpcClient, options: ViemSourceOptions = {}): 
     return { transaction, calls: text.startsWith(SETTLE_SELECTOR) ? [text] : undefined };
   }
 
-  async function readTracedCalls(
-    settlement: Address,
-    transaction: Hex,
-    signal: AbortSignal,
-  ): Promise<readonly Hex[] | undefined> {
-    if (!supportsTraces) return undefined;
-    try {
-      const trace = await callRpc(client, signal, 'debug_traceTransaction', [transaction, { tracer: 'callTracer' }]);
-      return [...findSettleCalls(trace, settlement)];
-    } catch (error) {
-      if (!(error instanceof NodeError && error.unsupported)) throw error;
-      supportsTraces = false;
-      return undefined;
-    }
+  async function readTracedCalls(settlement: Address, transaction: Hex, signal: AbortSignal): Promise<readonly Hex[]> {
+    const trace = await callRpc(client, signal, 'debug_traceTransaction', [transaction, { tracer: 'callTracer' }]);
+    return [...findSettleCalls(trace, settlement)];
   }
 
   return {
@@ -85,11 +73,15 @@ export function viemSource(client: RpcClient, options: ViemSourceOptions = {}): 
           else calls.set(transaction, direct);
         }
       }
-      for (const chunk of chunks(indirect, TRACES)) {
-        const traced = await Promise.all(
-          chunk.map(async (each) => [each, await readTracedCalls(settlement, each, signal)] as const),
-        );
-        for (const [transaction, found] of traced) if (found !== undefined) calls.set(transaction, found);
+      try {
+        for (const chunk of chunks(indirect, TRACES)) {
+          await Promise.all(
+            chunk.map(async (each) => calls.set(each, await readTracedCalls(settlement, each, signal))),
+          );
+        }
+      } catch (error) {
+        // Not remembered: a node may be several, of which one lacks traces.
+        if (!(error instanceof NodeError && error.unsupported)) throw error;
       }
       return calls;
     },

@@ -51,9 +51,6 @@ export function viemQuoteVerifier(client: RpcClient): QuoteVerifier {
     return joinOverrides(loan, { [slot.contract]: { stateDiff: { [slot.key]: toWord(sellAmount) } } });
   }
 
-  /** Whether the node has rejected `eth_simulateV1` as unknown. */
-  let lacksBlocks = false;
-
   async function simulate(
     quote: QuoteVerification,
     authorization: BlockCall,
@@ -61,13 +58,11 @@ export function viemQuoteVerifier(client: RpcClient): QuoteVerifier {
     signal: AbortSignal,
   ): Promise<readonly BlockCallResult[]> {
     const calls = createCalls(quote);
-    if (!lacksBlocks) {
-      try {
-        return await simulateBlock(client, [authorization, ...calls], override, signal);
-      } catch (error) {
-        if (!(error instanceof NodeError && error.unsupported)) throw error;
-        lacksBlocks = true;
-      }
+    try {
+      return await simulateBlock(client, [authorization, ...calls], override, signal);
+    } catch (error) {
+      // Not remembered: of several nodes, the one that lacks the method may have replaced another one for a while.
+      if (!(error instanceof NodeError && error.unsupported)) throw error;
     }
     const stateOverrides = { ...override, [authorization.to]: { code: ALLOW_ALL } };
     const { owner: caller, txOrigin: origin } = quote;

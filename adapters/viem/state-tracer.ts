@@ -25,10 +25,7 @@ export type StateTracer = (
  * state overrides, because it traces one call at a time.
  */
 export function createStateTracer(client: RpcClient): StateTracer {
-  let unsupported = false;
-
   return async (calls, { number, timestamp: time }, signal) => {
-    if (unsupported) return undefined;
     // The simulated block follows the block that was the newest one. A newer one may have arrived.
     const base = toQuantity(parseQuantity(number) - 1);
     const overrides: Record<string, AccountOverride> = {};
@@ -43,7 +40,6 @@ export function createStateTracer(client: RpcClient): StateTracer {
         addOverrides(overrides, before, after);
       } catch (error) {
         if (!(error instanceof NodeError) || !(error.unsupported || error.rejected)) throw error;
-        unsupported ||= error.unsupported;
         return undefined;
       }
     }

@@ -1,4 +1,6 @@
+import { type RpcClient, viemQuoteVerifier, viemSimulator, viemSource } from 'intentbook/viem';
 import { describe, expect, it } from 'vitest';
+import { toWord } from '../../../../adapters/viem/balance-slots.ts';
 import { simulateBlock } from '../../../../adapters/viem/settlement.ts';
 import { simulateCalls } from '../../../../adapters/viem/simulation.ts';
 
@@ -22,5 +24,58 @@ describe('a simulated call', () => {
     expect(await simulateBlock(client, [{ ...call, input: '0x' }], undefined, signal)).toMatchObject([
       { success, data, error },
     ]);
+  });
+});
+
+describe('a method that one of several nodes lacks', () => {
+  const verification = {
+    order: {
+      ...{ sellToken: ADDRESS, buyToken: ADDRESS, sellAmount: 1n, buyAmount: 1n, feeAmount: 0n, validTo: 1 },
+      ...{ kind: 'sell', receiver: ADDRESS, appData: toWord(0n), partiallyFillable: false },
+      ...{ sellTokenBalance: 'erc20', buyTokenBalance: 'erc20' },
+    },
+    ...{ owner: ADDRESS, uid: '0x', settlementContract: ADDRESS, vaultRelayer: ADDRESS, jitOrders: [] },
+    ...{ hooks: { pre: [], post: [] }, interactions: [], preInteractions: [] },
+  };
+  const bundle = [{ from: ADDRESS, to: ADDRESS, input: '0x', value: 0n }] as const;
+
+  it.each<[method: string, create: (client: RpcClient) => () => unknown]>([
+    [
+      'debug_traceTransaction',
+      (client) => {
+        const source = viemSource(client);
+        return () => source.settleCalls(ADDRESS, ['0x01'], { signal });
+      },
+    ],
+    [
+      'debug_traceCall',
+      (client) => {
+        const simulator = viemSimulator(client);
+        return () => simulator.simulate(bundle, { signal });
+      },
+    ],
+    [
+      'eth_simulateV1',
+      (client) => {
+        const verifier = viemQuoteVerifier(client);
+        return () => verifier.verify(verification as never, { signal });
+      },
+    ],
+  ])('is requested again: %s', async (lacking, create) => {
+    const requests: string[] = [];
+    const responses: Readonly<Record<string, unknown>> = {
+      eth_call: `0x${'f'.repeat(64)}`,
+      eth_getTransactionByHash: { to: null },
+      eth_simulateV1: [{ number: '0x2', timestamp: '0x1', calls: [{ status: '0x1', gasUsed: '0x1' }] }],
+    };
+    const run = create({
+      async request({ method }) {
+        requests.push(method);
+        if (method === lacking) throw Object.assign(new Error('the method does not exist'), { code: -32601 });
+        return responses[method];
+      },
+    });
+    for (let i = 0; i < 2; i++) await Promise.resolve(run()).catch(() => {});
+    expect(requests.filter((method) => method === lacking)).toHaveLength(2);
   });
 });
