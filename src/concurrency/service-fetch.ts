@@ -1,4 +1,4 @@
-import { systemClock as clock, readMonotonic } from '../ports/clock.ts';
+import { type Clock, readMonotonic, systemClock } from '../ports/clock.ts';
 
 /** The longest pause that a service can require, in milliseconds. */
 const MAX_RETRY_AFTER = 600_000;
@@ -7,7 +7,7 @@ const MAX_RETRY_AFTER = 600_000;
  * Creates the function that requests data from services. Redirects are not followed. After a response with status 429
  * or 503 and `Retry-After`, requests to its host are rejected until then without being sent.
  */
-export function createServiceFetch(send: typeof fetch = fetch) {
+export function createServiceFetch(send: typeof fetch = fetch, clock: Clock = systemClock) {
   /** When the next request is allowed, by host, in milliseconds of a monotonic clock. */
   const pauses = new Map<string, number>();
   return async (url: URL | string, init: RequestInit): Promise<Response> => {

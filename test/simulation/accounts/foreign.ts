@@ -1,5 +1,6 @@
-import type { Address, Announcement, AnnouncementSource, UsdPriceSource } from 'intentbook';
+import type { Address, Announcement, AnnouncementSource, Clock, UsdPriceSource } from 'intentbook';
 import type { TokenLookup } from 'intentbook/accounts';
+import { createServiceFetch } from '#internal';
 import type { SeededRandom } from '../machine/random.ts';
 
 /** What a foreign source does with a call. */
@@ -24,6 +25,8 @@ export interface ForeignSources {
   readonly expectedPrice: () => number | undefined;
   /** Returns the announcements that the interface must have listed after the last query. */
   readonly expectedAnnouncements: () => ReadonlyMap<number, { readonly at: number; readonly message: string }>;
+  /** Number of requests that the first service of prices has received in the time that it required. */
+  readonly requestsInPause: number;
   /** Publishes an announcement. */
   publish(at: number): void;
 }
@@ -40,8 +43,36 @@ const MALFORMED_ITEMS: readonly unknown[] = [
 ];
 const LIES: readonly unknown[] = [Number.NaN, -1, 0, Number.POSITIVE_INFINITY, '3000', null, {}, 1n];
 
+/** Creates the requests to a service that often responds with a status of 429 or 503. */
+function createLimitedService(random: SeededRandom, clock: Clock) {
+  let [resumesAt, requestsInPause] = [0, 0];
+  const send = createServiceFetch(async () => {
+    if (clock.now() < resumesAt) requestsInPause++;
+    if (random.chance(0.6)) return new Response();
+    const seconds = random.integer(0, 100);
+    resumesAt = Math.max(resumesAt, clock.now() + seconds * 1000);
+    const headers: Record<string, string> = seconds === 0 ? {} : { 'retry-after': String(seconds) };
+    return new Response(null, { status: random.pick([429, 503]), headers });
+  }, clock);
+  return {
+    async request(): Promise<void> {
+      const { status } = await send('https://prices.example', {});
+      if (status !== 200) throw new Error(`the price service responded with status ${status}`);
+    },
+    get requestsInPause() {
+      return requestsInPause;
+    },
+  };
+}
+
 /** Creates the sources. */
-export function createForeignSources(random: SeededRandom, known: readonly ForeignToken[]): ForeignSources {
+export function createForeignSources(
+  random: SeededRandom,
+  known: readonly ForeignToken[],
+  clock: Clock,
+): ForeignSources {
+  const limits = random.derive('limits');
+  const limited = limits.chance(0.3) ? createLimitedService(limits, clock) : undefined;
   const published: Announcement[] = [];
   let listed = new Map<number, { at: number; message: string }>();
   let returned: unknown[] = [];
@@ -73,6 +104,7 @@ export function createForeignSources(random: SeededRandom, known: readonly Forei
         if (i === 0) returned = [];
         const isFaulty = i === 0 || random.chance(0.3);
         if (isFaulty && sources.mode === 'fails') throw new Error('the price service is unreachable');
+        if (i === 0) await limited?.request();
         const price = isFaulty && sources.mode === 'lies' ? random.pick(LIES) : 1 + random.integer(0, 1000) / 7;
         returned.push(price);
         return price as number; // or a lie
@@ -81,6 +113,9 @@ export function createForeignSources(random: SeededRandom, known: readonly Forei
     expectedPrice: () =>
       returned.find((price): price is number => typeof price === 'number' && price > 0 && Number.isFinite(price)),
     expectedAnnouncements: () => listed,
+    get requestsInPause() {
+      return limited?.requestsInPause ?? 0;
+    },
     publish(at) {
       const id = published.length + 1;
       published.push({ id, at, message: `announcement ${id}`, metadata: {} });

@@ -48,7 +48,7 @@ export async function simulateAccounts(seed: string, keepsTrace: boolean) {
     { address: addressOf(0xb6), decimals: 6, symbol: 'SIX' },
     { address: addressOf(0xb18), decimals: 18, symbol: 'EIGHTEEN' },
   ];
-  const foreign = createForeignSources(random.derive('foreign'), bought);
+  const foreign = createForeignSources(random.derive('foreign'), bought, clock);
   const orders: PlacedOrder[] = [];
   const chain: Block[] = [];
   const forgotten: Fact[] = [];
@@ -247,6 +247,7 @@ export async function simulateAccounts(seed: string, keepsTrace: boolean) {
     const price = (await reading)?.price;
     if (price !== foreign.expectedPrice())
       report('prices', `${price} is returned, expected ${foreign.expectedPrice()}`);
+    if (foreign.requestsInPause > 0) report('pauses', 'a service has received a request in the time that it required');
   }
 
   async function compare(trader: Address): Promise<void> {

@@ -92,4 +92,13 @@ export const PLANTED_ACCOUNTS: readonly PlantedFault[] = [
     find: 'if (!Number.isFinite(price) || price <= 0) {',
     replace: 'if (price === null) {',
   },
+  {
+    name: 'a service of prices receives requests in the time that it requires',
+    isQuick: true,
+    area: 'account features',
+    store: 'accounts',
+    file: 'src/concurrency/service-fetch.ts',
+    find: 'if (left > 0) throw',
+    replace: 'if (left > 9e9) throw',
+  },
 ];

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are source code
 import type { PlantedFault } from './planted.ts';
 
 /** Faults of a book in front of another one. */
@@ -35,5 +36,14 @@ export const PLANTED_UPSTREAM: readonly PlantedFault[] = [
     file: 'src/upstream/cancellations.ts',
     find: "(state === 'queued' && mayArrive !== true) || withdrawn === true;",
     replace: 'state !== undefined || withdrawn === true;',
+  },
+  {
+    name: 'a date of the other book without a zone is an hour early',
+    isQuick: true,
+    area: 'upstream',
+    store: 'upstream',
+    file: 'src/validation/date.ts',
+    find: '`${text}Z`',
+    replace: '`${text}+01:00`',
   },
 ];

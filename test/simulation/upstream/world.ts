@@ -2,7 +2,6 @@ import type { Hex, OrderBook, StoredEvent, UpstreamOrderState } from 'intentbook
 import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { cancellationTypedData, orderTypedData, orderUid, signingDomain, typedDataDigest } from 'intentbook/sign';
-import type { WriteFault } from '../../support/upstream/direct-upstream.ts';
 import { directUpstream } from '../../support/upstream/direct-upstream.ts';
 import { createEventClock } from '../auctions/event-clock.ts';
 import { createSeededRandom } from '../machine/random.ts';
@@ -15,16 +14,7 @@ import { createKillableStore } from './killable.ts';
 
 const START = 1_700_000_000_000;
 
-const FAULTS: readonly (WriteFault | undefined)[] = [
-  undefined,
-  undefined,
-  undefined,
-  'lost',
-  'late',
-  'vanished',
-  'blocked',
-  'doubled',
-];
+const FAULTS = [undefined, undefined, undefined, 'lost', 'late', 'vanished', 'blocked', 'doubled'] as const;
 
 const SCHEMES = ['eip712', 'eip712', 'presign', 'eip1271'] as const;
 
@@ -41,6 +31,8 @@ interface KnownOrder {
   claim?: 'accepted' | 'rejected' | 'unknown';
   /** Whether this book has to know it: it was submitted here, or is followed. */
   isKnown: boolean;
+  /** Whether it was submitted to the other book. */
+  isElsewhere?: boolean;
 }
 
 /**
@@ -86,6 +78,8 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
     isActivelyBidOn: () => isBidOn,
   });
   const upstream = directUpstream(other, clock);
+  if (random.derive('dates').chance(0.5))
+    upstream.change = (order) => ({ ...order, creationDate: order.creationDate.replace('Z', '') });
   const storage = memoryStore();
   const orders: KnownOrder[] = [];
   const chain: Block[] = [];
@@ -165,7 +159,7 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
 
   async function postElsewhere(): Promise<void> {
     const order = createOrder();
-    order.isKnown = false;
+    Object.assign(order, { isKnown: false, isElsewhere: true });
     await other.orders.submit(order.creation as never);
     trace.add(`elsewhere ${order.uid.slice(0, 10)}`);
     const scope = random.chance(0.85) ? { uids: [order.uid] } : { owners: [`0x${order.uid.slice(66, 106)}`] };
@@ -323,6 +317,8 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
       const isLate = here.status === 'cancelled' && there.status === 'expired' && state?.relay?.state === 'rejected';
       if (here.status !== there.status && !isLate)
         report('status', `${name} is ${here.status} here, ${there.status} there`);
+      if (order.isElsewhere && here.creationDate !== there.creationDate)
+        report('dates', `${name} was created at ${here.creationDate} here, ${there.creationDate} there`);
       const totals = [here.executedSellAmount, here.executedBuyAmount].join();
       if (totals !== [there.executedSellAmount, there.executedBuyAmount].join())
         report('totals', `${name} has traded ${totals} here, ${there.executedSellAmount} there`);

@@ -28,15 +28,12 @@ describe('a simulated call', () => {
 });
 
 describe('a method that one of several nodes lacks', () => {
-  const verification = {
-    order: {
-      ...{ sellToken: ADDRESS, buyToken: ADDRESS, sellAmount: 1n, buyAmount: 1n, feeAmount: 0n, validTo: 1 },
-      ...{ kind: 'sell', receiver: ADDRESS, appData: toWord(0n), partiallyFillable: false },
-      ...{ sellTokenBalance: 'erc20', buyTokenBalance: 'erc20' },
-    },
-    ...{ owner: ADDRESS, uid: '0x', settlementContract: ADDRESS, vaultRelayer: ADDRESS, jitOrders: [] },
-    ...{ hooks: { pre: [], post: [] }, interactions: [], preInteractions: [] },
-  };
+  const tokens = { sellToken: ADDRESS, buyToken: ADDRESS, sellTokenBalance: 'erc20', buyTokenBalance: 'erc20' };
+  const terms = { sellAmount: 1n, buyAmount: 1n, feeAmount: 0n, validTo: 1, kind: 'sell', partiallyFillable: false };
+  const contracts = { settlementContract: ADDRESS, vaultRelayer: ADDRESS };
+  const calls = { hooks: { pre: [], post: [] }, interactions: [], preInteractions: [], jitOrders: [] };
+  const order = { ...tokens, ...terms, receiver: ADDRESS, appData: toWord(0n) };
+  const verification = { order, owner: ADDRESS, uid: '0x', ...contracts, ...calls };
   const bundle = [{ from: ADDRESS, to: ADDRESS, input: '0x', value: 0n }] as const;
 
   it.each<[method: string, create: (client: RpcClient) => () => unknown]>([
