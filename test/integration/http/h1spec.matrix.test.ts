@@ -45,7 +45,8 @@ function send({ request, expectedTimeout = false }: Case): Promise<string> {
     socket.on('close', () => resolve(text));
     socket.on('data', (chunk) => {
       text += chunk;
-      if (/\r\n\r\n/.test(text) && !text.startsWith('HTTP/1.1 100')) socket.end();
+      // A response to `Expect` precedes the final one.
+      if (/\r\n\r\n/.test(text.replace(/^HTTP\/1\.1 100 .*\r\n\r\n/, ''))) socket.end();
     });
     if (expectedTimeout) socket.end(request);
     else socket.write(request);
