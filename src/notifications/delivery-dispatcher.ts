@@ -72,7 +72,7 @@ type DispatcherContext = Pick<AccountTools, 'store' | 'clock' | 'onFailure'> &
  *
  * Accounts, lanes of channels, target hosts and their addresses have limits of concurrent attempts. A host that was
  * slow or has not responded yet gets a shorter timeout. So a slow target delays its own notifications only. A
- * subscription is suspended after a day of failures.
+ * subscription is suspended after a day of failures, if the channel works for others.
  */
 export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDispatcher {
   const { store, channels, clock, timeout, onFailure } = context;
@@ -83,6 +83,8 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
   const waiting = createWaitingDeliveries(clock, maxWait, (delivery, key) => void release(delivery, delays.next(key)));
   const load = createLoad(channels, inProgress, waiting.all);
   const { attempt, cancelAll } = createAttempts(context, freed);
+  /** When a channel has delivered last, in milliseconds since 1970. */
+  const lastDelivered = new Map<string, number>();
   let isStopping = false;
   /** Whether the time for attempts in progress is over, after the dispatcher was stopped. */
   let isOverdue = false;
@@ -98,7 +100,9 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
   async function deliver(delivery: ClaimedDelivery): Promise<void> {
     try {
       const { seq, claim, subscription } = delivery;
+      const { channel } = subscription;
       const result = await attempt(delivery);
+      if (result.status === 'delivered') lastDelivered.set(channel, clock.now());
       if (result.status === 'deferred') await wait(delivery, result.busy);
       else if (result.status === 'failed' && isOverdue) await release(delivery);
       else if (result.status === 'delivered') {
@@ -106,7 +110,8 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
       } else if (result.status === 'gone') {
         await store.subscriptions.remove({ id: subscription.id, account: subscription.account });
       } else {
-        await store.deliveries.recordResult({ seq, claim, outcome: toFailedOutcome(delivery, result, context) });
+        const outcome = toFailedOutcome(delivery, result, context, lastDelivered.get(channel) ?? 0);
+        await store.deliveries.recordResult({ seq, claim, outcome });
       }
     } catch (failure) {
       onFailure(failure);
@@ -283,9 +288,11 @@ function toFailedOutcome(
   { attempt: attempts, subscription: { failingSince } }: ClaimedDelivery,
   { error, retryAfter = 0 }: DeliveryResult & { status: 'failed' },
   { clock, jitter, attempts: maxAttempts, retryDelay, maxRetryDelay }: DispatcherContext,
+  lastDelivered: number,
 ) {
   const text = error.slice(0, MAX_ERROR_LENGTH).replaceAll('\0', ' '); // which PostgreSQL cannot store
-  if (failingSince !== undefined && clock.now() - failingSince >= SUSPENSION)
+  // Without a delivery since then, the cause may be the channel itself, or the network of this host.
+  if (failingSince !== undefined && clock.now() - failingSince >= SUSPENSION && lastDelivered >= failingSince)
     return { status: 'suspended', error: text } as const;
   if (attempts >= maxAttempts) return { status: 'dead', error: text } as const;
   const exponential = Math.min(maxRetryDelay, retryDelay * 2 ** (attempts - 1));
