@@ -57,7 +57,10 @@ function getReason(error: unknown): string {
   const texts = [shortMessage, details].filter((text): text is string => typeof text === 'string' && text !== '');
   const code = findNetworkCode(error);
   // Cut before the search, which takes quadratic time in a long word.
-  const reason = texts.length === 0 ? 'failed' : texts.join(' ').slice(0, MAX_SEARCHED).replaceAll(URLS, '…');
+  const reason =
+    texts.length === 0
+      ? 'failed'
+      : texts.join(' ').slice(0, MAX_SEARCHED).replaceAll(URLS, '…').replaceAll(SEPARATORS, ' ');
   return reason.slice(0, MAX_REASON) + (code === undefined ? '' : ` (${code})`);
 }
 
@@ -66,6 +69,9 @@ const MAX_SEARCHED = 2_000;
 
 /** Maximum length of a reason. */
 const MAX_REASON = 300;
+
+/** Characters that end a line or control a terminal, which would change a log. */
+const SEPARATORS = /[\p{Cc}\p{Zl}\p{Zp}]+/gu;
 
 const URLS = /\w+:\/\/\S+/g;
 

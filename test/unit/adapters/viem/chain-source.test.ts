@@ -96,6 +96,18 @@ describe('a log', () => {
   );
 });
 
+it.each(['\n', '\r\n', '\u2028', '\u001b[2K'])(
+  'an error of a node has no %j, which would change a log',
+  async (text) => {
+    const source = viemSource({
+      async request() {
+        throw Object.assign(new Error('failed'), { details: `limit${text}reached` });
+      },
+    });
+    await expect(source.head(call())).rejects.toThrow(/^eth_getBlockByNumber: limit \S*reached$/);
+  },
+);
+
 describe('a transaction of a settlement', () => {
   const read = (transaction: object, trace?: unknown) =>
     sourceOf({ eth_getTransactionByHash: transaction, debug_traceTransaction: trace }).settleCalls(
