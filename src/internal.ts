@@ -86,6 +86,7 @@ export {
   parseAddress,
   parsePrefix,
   requireChainOption,
+  requireFunction,
   requireFunctions,
   requireInteger,
   requireMember,

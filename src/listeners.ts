@@ -12,12 +12,16 @@ export function callListener<T>(
   }
 }
 
-/** Creates a function that passes failures to a handler of the host. An error of the handler is dropped. */
+/**
+ * Creates a function that passes failures to a handler of the host. An error of the handler is dropped.
+ *
+ * @throws TypeError for a handler that is no function.
+ */
 export function createFailureReporter(handler: ((failure: unknown) => void) | undefined): (failure: unknown) => void {
-  return (failure) => {
-    // An error of the handler has no further receiver.
-    if (handler !== undefined) callListener(handler, failure, () => {});
-  };
+  if (handler === undefined) return () => {};
+  if (typeof handler !== 'function') throw new TypeError(`onFailure must be a function, got ${typeof handler}`);
+  // An error of the handler has no further receiver.
+  return (failure) => callListener(handler, failure, () => {});
 }
 
 /** The listeners of an observation. Nothing is measured while there are none. */

@@ -30,6 +30,7 @@ import {
   assertKnownOptions,
   parseAddress,
   requireChainOption,
+  requireFunction,
   requireInteger,
   requireMember,
 } from './validation/options.ts';
@@ -349,9 +350,7 @@ function parseDeniedTokens(tokens: readonly string[] | ReadonlySet<string>): Rea
 
 function parseOrderPolicy({ isDenied, isActivelyBidOn }: OrderBookOptions): OrderPolicy {
   const rules = omitUndefined({ isDenied, isActivelyBidOn });
-  for (const [name, rule] of Object.entries(rules)) {
-    if (typeof rule !== 'function') throw invalid(`${name} must be a function, got ${formatValue(rule)}`);
-  }
+  for (const [name, rule] of Object.entries(rules)) requireFunction(`createOrderBook: ${name}`, rule);
   return rules;
 }
 

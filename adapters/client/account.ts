@@ -23,6 +23,7 @@ import {
   getNextCursor,
   orUndefined,
   type RequestError,
+  toBody,
   toQuery,
 } from './http.ts';
 
@@ -122,10 +123,10 @@ export function createAccountClient(
   wallet: string | AccountWallet,
   clientUrl: string,
   clientOptions: ClientOptions,
-  { url = clientUrl, domainName, audience, ...unknown }: AccountClientOptions = {},
+  options: AccountClientOptions = {},
 ): AccountClient {
-  const [name] = Object.keys(unknown);
-  if (name !== undefined) throw new TypeError(`account: unknown option "${name}", use url, domainName, audience`);
+  assertKnown('account: unknown option', options, ['url', 'domainName', 'audience']);
+  const { url = clientUrl, domainName, audience } = options;
   const { address } = typeof wallet === 'string' ? { address: wallet } : Object(wallet);
   if (!/^0x[0-9a-fA-F]{40}$/.test(address)) {
     throw new TypeError(`account: must be an address, or an object with address and signTypedData, got ${address}`);
@@ -173,7 +174,9 @@ export function createAccountClient(
       },
       stream,
     },
-    async subscribe({ channel, target = '', types }) {
+    async subscribe(given) {
+      toBody('terms', given);
+      const { channel, target = '', types } = given;
       const terms = { channel, target, types };
       const body = { ...terms, ...(await prove(terms)) };
       return (await request<CreatedSubscription>('POST', `${path}/subscriptions`, { body })).body;
@@ -205,7 +208,7 @@ export function createAccountClient(
       },
     },
     async balances(chainId, tokens) {
-      const list = `${chainId}/${path}/balances?${toQuery({ tokens: tokens.join() })}`;
+      const list = `${chainId}/${path}/balances?${toQuery({ tokens: `${tokens}` })}`;
       return (await request<TokenBalance[]>('GET', list)).body;
     },
     async usdPrice(chainId, token) {

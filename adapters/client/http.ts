@@ -112,7 +112,7 @@ export type QueryParameters = Readonly<Record<string, string | number | undefine
 
 /** Returns the parts of a request with a required body. @throws TypeError naming the argument. */
 export function toBody(argument: string, body: unknown): RequestParts {
-  if (typeof body === 'object') return { body };
+  if (Object(body) === body) return { body };
   throw new TypeError(`${argument} must be an object, got ${body}`);
 }
 
@@ -130,12 +130,10 @@ export function assertKnown(what: string, given: object, known: readonly string[
 export function createSender(url: string, options: ClientOptions, prefix = '/api/v1/') {
   assertKnown('createClient: unknown option', options, OPTIONS);
   const { fetch: send = fetch, headers = {}, timeout = 30_000, maxBytes = 50_000_000 } = options;
-  if (!Number.isSafeInteger(maxBytes) || maxBytes <= 0) {
-    throw new TypeError(`createClient: maxBytes must be an integer above 0, got ${maxBytes}`);
-  }
-  for (const name of ['timeout', 'maxDelay', 'silence'] as const) {
-    const value = options[name] ?? 1;
-    if (typeof value === 'number' && value > 0 && value <= MAX_DELAY) continue;
+  if (typeof send !== 'function') throw new TypeError(`createClient: fetch must be a function, got ${send}`);
+  for (const name of ['timeout', 'maxDelay', 'silence', 'maxBytes'] as const) {
+    const value = options[name];
+    if (value === undefined || (typeof value === 'number' && value > 0 && value <= MAX_DELAY)) continue;
     throw new TypeError(`createClient: ${name} must be a number above 0, up to ${MAX_DELAY}, got ${value}`);
   }
   let isAuthorized: boolean;

@@ -1,5 +1,5 @@
 import { type Api, type ApiRequestBody, type ApiResponse, createApi, type OrderBook } from 'intentbook';
-import { assertKnownOptions, isApi, parsePrefix } from '#internal';
+import { assertKnownOptions, isApi, parsePrefix, requireFunction } from '#internal';
 
 /** Handler for hosts with web types, such as Hono, Bun, Deno and Next. It rejects only if `Api.handle` rejects. */
 export type FetchHandler = (request: Request, host?: unknown) => Promise<Response>;
@@ -24,11 +24,12 @@ export interface FetchHandlerOptions {
  * Bun.serve({ fetch: fetchHandler(book) });
  * ```
  *
- * @throws TypeError for an unknown option or a prefix that does not begin with a slash.
+ * @throws TypeError for an unknown or malformed option, such as a prefix that does not begin with a slash.
  */
 export function fetchHandler(target: OrderBook | Api, options: FetchHandlerOptions = {}): FetchHandler {
   assertKnownOptions('fetchHandler', options, ['prefix', 'remoteAddress']);
   const prefix = parsePrefix('fetchHandler', options.prefix);
+  if (options.remoteAddress !== undefined) requireFunction('fetchHandler: remoteAddress', options.remoteAddress);
   const api = isApi(target) ? target : createApi(target);
 
   return async (request, host) => {

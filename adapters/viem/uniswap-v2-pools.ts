@@ -2,9 +2,9 @@ import type { Address, Hex, PoolSource, PoolYield, TokenInfo } from 'intentbook'
 import {
   assertKnownOptions,
   encodeCall,
-  formatSecret,
   parseAddress,
   requireChainOption,
+  requireFunction,
   requireInteger,
   word,
 } from '#internal';
@@ -166,9 +166,7 @@ function parseOptions(options: UniswapV2PoolsOptions) {
   const { chainId, usdPrice, project = 'Uniswap V2', fee = 0.3, maxBlocks = 10_000 } = options;
   const parse = (name: string, text: string) => parseAddress('uniswapV2Pools', name, text);
   requireChainOption('uniswapV2Pools: chainId', chainId);
-  if (typeof usdPrice !== 'function') {
-    throw new TypeError(`uniswapV2Pools: usdPrice must be a function, got ${formatSecret(usdPrice)}`);
-  }
+  requireFunction('uniswapV2Pools: usdPrice', usdPrice);
   if (typeof fee !== 'number' || !(fee >= 0 && fee <= 100)) {
     throw new TypeError(`uniswapV2Pools: fee must be a number from 0 to 100, got ${fee}`);
   }

@@ -4,6 +4,7 @@ import {
   callListener,
   createFailureReporter,
   MAX_TIMER,
+  requireFunction,
   requireFunctions,
   requireInteger,
 } from '#internal';
@@ -97,6 +98,7 @@ export function createSolver(options: SolverOptions): Solver {
   let working: Promise<SolverResult | undefined> | undefined;
   let background: { readonly stopped: AbortController; wake: () => void; done: Promise<void> } | undefined;
 
+  if (onResult !== undefined) requireFunction('createSolver: onResult', onResult);
   const report = createFailureReporter(onFailure);
 
   /** Finds the orders of a failed solution that cannot be settled alone either. */

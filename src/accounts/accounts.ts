@@ -16,7 +16,7 @@ import { StoreError } from '../ports/store.ts';
 import { AFFILIATE_DOMAIN_NAME } from '../protocol/affiliate.ts';
 import { chainById, NATIVE_MARKER } from '../protocol/chains.ts';
 import { formatValue } from '../protocol/format-value.ts';
-import { assertFunctions, assertKnownOptions, requireInteger } from '../validation/options.ts';
+import { assertFunctions, assertKnownOptions, requireFunction, requireInteger } from '../validation/options.ts';
 import { requireAccount } from '../validation/parameters.ts';
 import { createAccountBalances } from './account-balances.ts';
 import { createAccountPruning } from './account-retention.ts';
@@ -151,8 +151,7 @@ function assertOptions(options: AccountsOptions, notifications: unknown, reverte
   assertFunctions('createAccounts: clock', options.clock, ['now', 'after']);
   assertFunctions('createAccounts: mainnet', options.mainnet, ['isValidSignature']);
   assertFunctions('createAccounts: random', options.random, ['bytes', 'uuid', 'fraction']);
-  if (options.tokens !== undefined && typeof options.tokens !== 'function')
-    throw new TypeError(`createAccounts: tokens must be a function, got ${typeof options.tokens}`);
+  if (options.tokens !== undefined) requireFunction('createAccounts: tokens', options.tokens);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'eventemitter3';
 import { callListener, type Observer } from '../listeners.ts';
-import { formatUnknownName } from '../validation/options.ts';
+import { formatUnknownName, requireFunction } from '../validation/options.ts';
 
 /** The events of an emitter: a listener for each name. `failure` receives what other listeners throw. */
 type Listeners<Events> = { readonly [Name in keyof Events]: (payload: never) => unknown };
@@ -57,7 +57,7 @@ export function createEmitter<Events extends Listeners<Events> & { readonly fail
       // Such an event is never emitted.
       if (!names.includes(event as never))
         throw new TypeError(`${caller}: ${formatUnknownName('event', String(event), names)}`);
-      if (typeof listener !== 'function') throw new TypeError(`${caller}: the listener must be a function`);
+      requireFunction(`${caller}: the listener`, listener);
       emitter.on(String(event), listener as unknown as AnyListener); // the type of the payload is lost
     },
     off: (event, listener) => void emitter.off(String(event), listener as unknown as AnyListener),

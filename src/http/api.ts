@@ -2,13 +2,13 @@ import { assertNotAborted } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
 import type { OrderBook } from '../order-book.ts';
 import { formatValue } from '../protocol/format-value.ts';
-import { assertFunctions, assertKnownOptions } from '../validation/options.ts';
+import { assertFunctions, assertKnownOptions, requireFunction } from '../validation/options.ts';
 import { readJson } from './body.ts';
 import type { CorsOption } from './cors.ts';
-import type { Api, ApiRequest, ApiResponse } from './message.ts';
-import type { RateLimitOptions, RequestMeter } from './rate-limit.ts';
+import type { Api } from './message.ts';
+import type { RateLimitOptions } from './rate-limit.ts';
 import { failureResponse, rejectionResponse } from './response.ts';
-import type { BeforeSubmit, Call, Match, Route } from './route.ts';
+import type { BeforeSubmit, Match, Route } from './route.ts';
 import { ORDER_BOOK_ROUTES } from './routes/index.ts';
 import { PROBE_ROUTES } from './routes/system.ts';
 import { allowHeader, connectionState, decodeParam, serveRoutes } from './serve.ts';
@@ -60,47 +60,34 @@ export function createApi(book: OrderBook, options: ApiOptions = {}): Api {
   if (typeof (book as OrderBook | undefined)?.orders?.submit !== 'function') {
     throw new TypeError(`createApi: book must be an order book, got ${formatValue(book)}`);
   }
+  const { operatorToken, hideCompetitions = false, beforeSubmit } = options;
+  if (beforeSubmit !== undefined) requireFunction('createApi: beforeSubmit', beforeSubmit);
   return serveRoutes({
     routes: options.probes ? [...ORDER_BOOK_ROUTES, ...PROBE_ROUTES] : ORDER_BOOK_ROUTES,
     rateLimit: options,
     cors: options.cors,
-    call: (match, request, client, meter) => {
-      const { operatorToken, hideCompetitions = false, beforeSubmit } = options;
-      return call(book, request, match, { client, meter, operatorToken, hideCompetitions, beforeSubmit });
+    async call({ route, param }: Match<Route>, request, client, meter) {
+      route.before?.({ request, operatorToken });
+      const limit = typeof route.bodyLimit === 'function' ? route.bodyLimit(book) : route.bodyLimit;
+      const body = limit === undefined ? undefined : await readJson(request, { limit, meter, check: route.checkBody });
+      const signal = connectionState(request);
+      assertNotAborted(signal);
+      return route.handle({
+        book,
+        request,
+        body,
+        client,
+        work: { signal, meter, client },
+        operatorToken,
+        hideCompetitions,
+        beforeSubmit,
+        query: request.query === '' ? NO_QUERY : new URLSearchParams(request.query),
+        param: (name) => decodeParam(name, param(name)),
+      });
     },
     reject: (error) => (error instanceof OrderBookError ? rejectionResponse(error, allowHeader(error)) : undefined),
     fail: failureResponse,
     report: book.reportError,
-  });
-}
-
-/** The part of a call that does not depend on the request's content. */
-type HostChoices = Pick<Call, 'client' | 'operatorToken' | 'hideCompetitions' | 'beforeSubmit'> & {
-  readonly meter: RequestMeter;
-};
-
-async function call(
-  book: OrderBook,
-  request: ApiRequest,
-  { route, param }: Match<Route>,
-  { client, meter, operatorToken, hideCompetitions, beforeSubmit }: HostChoices,
-): Promise<ApiResponse> {
-  route.before?.({ request, operatorToken });
-  const limit = typeof route.bodyLimit === 'function' ? route.bodyLimit(book) : route.bodyLimit;
-  const body = limit === undefined ? undefined : await readJson(request, { limit, meter, check: route.checkBody });
-  const signal = connectionState(request);
-  assertNotAborted(signal);
-  return route.handle({
-    book,
-    request,
-    body,
-    client,
-    work: { signal, meter, client },
-    operatorToken,
-    hideCompetitions,
-    beforeSubmit,
-    query: request.query === '' ? NO_QUERY : new URLSearchParams(request.query),
-    param: (name) => decodeParam(name, param(name)),
   });
 }
 

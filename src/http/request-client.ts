@@ -1,4 +1,5 @@
 import { createClientResolver } from '../limits/index.ts';
+import { requireFunction } from '../validation/options.ts';
 import type { ApiRequest } from './message.ts';
 import type { RateLimitOptions } from './rate-limit.ts';
 
@@ -6,7 +7,8 @@ import type { RateLimitOptions } from './rate-limit.ts';
  * Creates the function that returns the client of a request: the one that it identifies itself as, otherwise its
  * address.
  *
- * @throws TypeError naming a trusted proxy that is not an address or a range.
+ * @throws TypeError for `identifyClient` that is no function, and naming a trusted proxy that is not an address or a
+ * range.
  */
 export function createRequestClient({
   identifyClient,
@@ -14,5 +16,6 @@ export function createRequestClient({
 }: RateLimitOptions): (request: ApiRequest) => string {
   const getAddress = createClientResolver(trustedProxies);
   if (identifyClient === undefined) return getAddress;
+  requireFunction('identifyClient', identifyClient);
   return (request) => identifyClient(request) ?? getAddress(request);
 }

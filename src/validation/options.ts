@@ -50,6 +50,11 @@ export function assertFunctions(option: string, value: object | undefined, funct
   if (value !== undefined) requireFunctions(option, value, functions);
 }
 
+/** Checks an option that must be a function. @throws TypeError naming the option. */
+export function requireFunction(option: string, value: unknown): void {
+  if (typeof value !== 'function') throw new TypeError(`${option} must be a function, got ${formatSecret(value)}`);
+}
+
 /** Maximum delay of timers on common platforms, in milliseconds. */
 export const MAX_TIMER = 2 ** 31 - 1;
 

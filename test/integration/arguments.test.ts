@@ -1,12 +1,15 @@
 import { createApi, createOrderBook, tokenBuckets } from 'intentbook';
-import { composeApis, createAccountApi } from 'intentbook/accounts';
+import { composeApis, createAccountApi, createAccounts } from 'intentbook/accounts';
+import { createClient } from 'intentbook/client';
 import { createExplorer } from 'intentbook/explorer';
 import { expressRouter } from 'intentbook/express';
 import { fastifyPlugin } from 'intentbook/fastify';
 import { fetchHandler } from 'intentbook/fetch';
-import { memoryStore } from 'intentbook/memory';
+import { memoryAccountStore, memoryStore } from 'intentbook/memory';
+import { natsPublisher } from 'intentbook/nats';
 import { nodeHandler } from 'intentbook/node-http';
 import { beginPostgresLogEpoch, migratePostgres, postgresAccountStore, postgresStore } from 'intentbook/postgres';
+import { createDriver, createSolver } from 'intentbook/solver';
 import { accountStoreConformance, storeConformance } from 'intentbook/testing';
 import {
   sanctionsOracle,
@@ -171,6 +174,35 @@ describe('limiter', () => {
     expect(calling(create, { limiter: {} })).toThrow(new TypeError(`${message}an object`));
     expect(calling(create, { limiter: tokenBuckets })).toThrow(new TypeError(`${message}a function`));
     expect(calling(create, { limiter: tokenBuckets() })).not.toThrow();
+  });
+});
+
+describe('option that is a function', () => {
+  const book = () => createOrderBook({ chainId: 1, store: memoryStore() });
+  const auctions = { current: async () => ({}) };
+  const driver = {
+    engine: { solve: async () => [] },
+    settler: { simulate: async () => undefined, submit: async () => ({}) },
+  };
+  const log = { last() {}, after() {}, watch() {} };
+
+  test.each<[option: string, create: (options: object) => unknown]>([
+    ['beforeSubmit', (options) => createApi(book(), options)],
+    ['identifyClient', (options) => createApi(book(), options)],
+    ['identifyClient', (options) => createAccountApi(undefined, options)],
+    ['remoteAddress', (options) => fetchHandler(book(), options)],
+    ['onFailure', (options) => createAccounts({ books: [], store: memoryAccountStore(), ...options })],
+    ['onFailure', (options) => natsPublisher({ log, jetstream: () => {}, stream: 'orders', ...options } as never)],
+    ['onFailure', (options) => createDriver({ ...driver, ...options } as never)],
+    ['onFailure', (options) => createSolver({ auctions, ...driver, ...options } as never)],
+    ['onResult', (options) => createSolver({ auctions, ...driver, ...options } as never)],
+    ['isDenied', (options) => createOrderBook({ chainId: 1, store: memoryStore(), ...options })],
+    ['fetch', (options) => createClient('http://localhost', options)],
+  ])('%s is checked when it is given (%#)', (option, create) => {
+    for (const value of [true, null, {}, 'log']) {
+      expect(() => create({ [option]: value })).toThrow(`${option} must be a function, got `);
+    }
+    expect(() => create({ [option]: () => {} })).not.toThrow();
   });
 });
 

@@ -1,6 +1,6 @@
 import { formatSecret } from '../../protocol/format-value.ts';
 import { type Address, type Hex, parseHex } from '../../protocol/hex.ts';
-import { assertFunctions, assertKnownOptions, requireInteger } from '../../validation/options.ts';
+import { assertFunctions, assertKnownOptions, requireFunction, requireInteger } from '../../validation/options.ts';
 import type { SolverDriver } from './solver-driver.ts';
 
 /** Options of a run of auctions with solvers. */
@@ -133,9 +133,8 @@ export function parseRunOptions(options: AuctionRunOptions): AuctionRunSettings 
     throw invalid('drivers', 'a list of one or more drivers with different names', [...names].join(', '));
   if (typeof reveal !== 'boolean') throw invalid('reveal', 'a boolean', reveal);
   if (!Array.isArray(trustedTokens)) throw invalid('trustedTokens', 'a list of addresses', trustedTokens);
-  for (const [name, listener] of Object.entries({ onRound, onSettled })) {
-    if (typeof listener !== 'function') throw invalid(name, 'a function', listener);
-  }
+  for (const [name, listener] of Object.entries({ onRound, onSettled }))
+    requireFunction(`auctions.run: ${name}`, listener);
   return {
     drivers,
     reveal,

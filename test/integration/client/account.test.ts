@@ -79,6 +79,17 @@ describe('account of a client', () => {
     expect(await user.subscriptions()).toEqual([]);
   });
 
+  it('names what is missing in a call without arguments', async () => {
+    const { user, requests } = await serve();
+    const calls = user as unknown as Record<'subscribe' | 'unsubscribe', (terms?: unknown) => Promise<unknown>>;
+    for (const terms of [undefined, null, 'webhook']) {
+      await expect(calls.subscribe(terms)).rejects.toThrow(new TypeError(`terms must be an object, got ${terms}`));
+    }
+    await expect(calls.unsubscribe()).rejects.toThrow('target must be a text, got undefined');
+    expect(requests).toEqual([]);
+    await expect(user.balances(SEPOLIA, undefined as never)).rejects.toThrow(RequestError);
+  });
+
   it('streams notifications, and resumes after the last event of a lost connection', async () => {
     const { user, requests, cancelOrder } = await serve();
     const seen: unknown[] = [];

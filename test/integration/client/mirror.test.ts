@@ -407,7 +407,10 @@ describe('options of a client', () => {
     ['timeout', Number.NaN],
     ['maxDelay', 0],
     ['silence', Number.POSITIVE_INFINITY],
-  ])('reject %s: %d', (name, value) => {
+    ['maxBytes', -1],
+    ['maxBytes', '1000'],
+    ['timeout', null],
+  ])('reject %s: %s', (name, value) => {
     expect(() => createClient('http://localhost', { [name]: value })).toThrow(
       `createClient: ${name} must be a number above 0, up to 2147483647, got ${value}`,
     );

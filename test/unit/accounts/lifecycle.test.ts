@@ -71,7 +71,7 @@ describe('options of the account interface', () => {
       'createAccounts: mainnet must be an object with isValidSignature(), got a string',
     ],
     [{ random: Math }, 'createAccounts: random must be an object with bytes(), uuid(), fraction(), got an object'],
-    [{ tokens: 5 }, 'createAccounts: tokens must be a function, got number'],
+    [{ tokens: 5 }, 'createAccounts: tokens must be a function, got 5'],
     [{ timeout: 0 }, 'createAccounts: timeout must be an integer from 1 up, got 0'],
     [{ timeout: 1.5 }, 'createAccounts: timeout must be an integer from 1 up, got 1.5'],
     [{ balanceInterval: -1 }, 'createAccounts: balanceInterval must be an integer from 1 up, got -1'],

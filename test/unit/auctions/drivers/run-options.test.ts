@@ -25,8 +25,8 @@ describe('options of an auction run', () => {
     ],
     [{ drivers: [{ ...driver, acceptsDeltas: 'full' }] }, 'acceptsDeltas of a driver must be a boolean, got full'],
     [{ ...options, trustedTokens: '0x1' }, 'trustedTokens must be a list of addresses, got 0x1'],
-    [{ ...options, onRound: 'log' }, 'onRound must be a function, got log'],
-    [{ ...options, onSettled: {} }, 'onSettled must be a function, got [object Object]'],
+    [{ ...options, onRound: 'log' }, 'onRound must be a function, got a string'],
+    [{ ...options, onSettled: {} }, 'onSettled must be a function, got an object'],
   ])('are checked (%#)', (malformed, message) => {
     expect(() => parseRunOptions(malformed as never)).toThrow(TypeError);
     expect(() => parseRunOptions(malformed as never)).toThrow(`auctions.run: ${message}`);
