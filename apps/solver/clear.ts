@@ -1,6 +1,6 @@
 import type { Address } from 'intentbook';
 import { yieldToEventLoop } from '#internal';
-import { getExecution, respectsLimit } from './execution.ts';
+import { getGross, respectsLimit } from './execution.ts';
 import type { LiquidityState } from './liquidity.ts';
 import type { Fill } from './types.ts';
 
@@ -170,11 +170,11 @@ function firstThat(holds: (n: bigint) => boolean, least: bigint): bigint | undef
   return high;
 }
 
-/** Returns the amounts that the orders pay, less the amounts that they receive. */
+/** Returns the amounts that the orders pay, less those that they receive. Protocol fees are not traded. */
 function getNetPayments({ base }: Pair, fills: readonly Fill[], prices: Readonly<Record<Address, bigint>>) {
   let [ofBase, ofOther] = [0n, 0n];
   for (const fill of fills) {
-    const { sold, bought } = getExecution(fill, prices);
+    const { sold, bought } = getGross(fill, prices);
     if (fill.order.sellToken === base) {
       ofBase += sold;
       ofOther -= bought;

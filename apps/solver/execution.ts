@@ -31,7 +31,7 @@ export function tradePrices(fill: Fill, prices: Solution['prices']): ExecutionPr
   if (sell === undefined || buy === undefined || sell <= 0n || buy <= 0n) {
     throw new RangeError(`prices must contain ${order.sellToken} and ${order.buyToken}`);
   }
-  const { sold, bought } = getGross(fill, { sell, buy });
+  const { sold, bought } = getGross(fill, prices);
   const protocolFee = getProtocolFee(fill, prices);
   if (fee === 0n && protocolFee === 0n) return { sell, buy };
   // The prices are the amounts, so that the contract computes exactly these.
@@ -39,8 +39,9 @@ export function tradePrices(fill: Fill, prices: Solution['prices']): ExecutionPr
   return { sell: executed, buy: sold + protocolFee };
 }
 
-/** Computes the transfers of a fill with its network fee, before protocol fees. */
-function getGross({ order, executed, fee = 0n }: Fill, { sell, buy }: ExecutionPrices): Execution {
+/** Computes the transfers of a fill with its network fee, before protocol fees, which stay in the contract. */
+export function getGross({ order, executed, fee = 0n }: Fill, prices: Solution['prices']): Execution {
+  const { [order.sellToken]: sell = 1n, [order.buyToken]: buy = 1n } = prices;
   if (order.kind === 'sell') return { sold: executed, bought: ((executed - fee) * sell + buy - 1n) / buy };
   return { sold: (executed * buy) / sell + fee, bought: executed };
 }
@@ -48,9 +49,9 @@ function getGross({ order, executed, fee = 0n }: Fill, { sell, buy }: ExecutionP
 /** Computes the protocol fees of a fill, in atoms of the buy token for `sell`, of the sell token for `buy`. */
 function getProtocolFee(fill: Fill, prices: Solution['prices']): bigint {
   // Orders of a book without fee policies may lack the member.
-  const { kind, sellToken, buyToken, sellAmount, buyAmount, protocolFees = [] } = fill.order;
+  const { kind, sellAmount, buyAmount, protocolFees = [] } = fill.order;
   if (protocolFees.length === 0) return 0n;
-  const gross = getGross(fill, { sell: prices[sellToken] ?? 1n, buy: prices[buyToken] ?? 1n });
+  const gross = getGross(fill, prices);
   const terms = { kind, sellAmount: BigInt(sellAmount), buyAmount: BigInt(buyAmount) };
   return deductProtocolFees({ ...terms, ...gross }, protocolFees);
 }

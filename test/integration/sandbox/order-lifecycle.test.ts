@@ -125,6 +125,35 @@ describe.each(CHAINS)('a sandbox on %s', (chain) => {
     expect(10n ** 16n - fee).toBeGreaterThan(-(10n ** 9n));
   });
 
+  it.each([
+    ['sale', { sell: ['1', 'WETH'], for: ['2000', 'USDC'] }, 'USDC'],
+    ['purchase', { buy: ['2000', 'USDC'], with: ['1', 'WETH'] }, 'WETH'],
+  ] as const)('leaves the partner fee of a %s in the settlement contract', async (_, terms, symbol) => {
+    await using sandbox = await open();
+    const trader = await sandbox.createTrader({ WETH: '1' });
+    const { address } = sandbox.token(symbol);
+    const readBuffer = async () => {
+      const [balance] = await sandbox.book.balances.get(sandbox.book.settlementContract, [address]);
+      return BigInt(balance?.balance ?? 0);
+    };
+    const before = await readBuffer();
+    const partnerFee = { volumeBps: 50, recipient: `0x${'77'.repeat(20)}` };
+    const uid = await trader.placeOrder(terms, { appData: appDataDocument({ metadata: { partnerFee } }) });
+    await sandbox.waitFor(uid, 'fulfilled');
+    const [trade] = await sandbox.book.trades.list({ orderUid: uid });
+    const order = await sandbox.book.orders.get(uid);
+    const fee = BigInt(trade?.executedProtocolFees?.[0]?.amount ?? 0);
+    const volume = BigInt((symbol === 'USDC' ? order?.executedBuyAmount : order?.executedSellAmount) ?? 0);
+    // 0.5 % of the amount without the fee: of more than was bought, of less than was sold.
+    const gross = symbol === 'USDC' ? volume + fee : volume - fee;
+    expect(Number(fee) / Number(gross)).toBeCloseTo(0.005, 6);
+    expect(trade?.executedProtocolFees).toMatchObject([{ token: address, policy: { volume: { factor: 0.005 } } }]);
+    const kept = (await readBuffer()) - before;
+    // The pool returns more than a sale needs, by what rounding requires. Nothing of a sold token is left otherwise.
+    if (symbol === 'WETH') expect(kept).toBe(fee);
+    else expect(kept).toBeGreaterThanOrEqual(fee);
+  });
+
   // A simulation has no contracts to call.
   it.skipIf(chain === 'simulated')('runs hooks before and after a trade', async () => {
     await using sandbox = await open();

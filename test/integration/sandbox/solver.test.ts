@@ -55,13 +55,15 @@ const anyOrder = fc.record({
   buyAmount: amount,
   partiallyFillable: fc.boolean(),
   done: fc.integer({ min: 0, max: 9 }),
+  volumeFee: fc.constantFrom(0, 0.005),
 });
 
-type Choice = typeof anyOrder extends fc.Arbitrary<infer C> ? C : never;
+type AnyOrder = typeof anyOrder extends fc.Arbitrary<infer C> ? C : never;
+type Choice = Omit<AnyOrder, 'volumeFee'> & { readonly volumeFee?: number };
 
 function orderOf(
   index: number,
-  { sellsFirst, kind, sellAmount, buyAmount, partiallyFillable, done }: Choice,
+  { sellsFirst, kind, sellAmount, buyAmount, partiallyFillable, done, volumeFee = 0 }: Choice,
 ): AuctionOrder {
   const [sellToken, buyToken] = sellsFirst ? TOKENS : [TOKENS[1], TOKENS[0]];
   const total = kind === 'sell' ? sellAmount : buyAmount;
@@ -73,11 +75,12 @@ function orderOf(
     kind,
     partiallyFillable,
     executed: partiallyFillable ? String((total * BigInt(done)) / 10n) : '0',
+    protocolFees: volumeFee === 0 ? [] : [{ volume: { factor: volumeFee } }],
   });
 }
 
 describe('reference engine', () => {
-  it('finds settlements that respect every limit and pay out no more than they take in', async () => {
+  it('finds settlements that respect every limit, pay out no more than they take in and keep the fees', async () => {
     const reserve = fc.bigInt({ min: 10n ** 6n, max: 10n ** 24n });
     let settled = 0;
     await fc.assert(
@@ -99,8 +102,10 @@ describe('reference engine', () => {
             const { sold, bought } = getExecution(fill, prices);
             // The limit price, without the arithmetic of the contract.
             expect(sold * BigInt(order.buyAmount) <= bought * BigInt(order.sellAmount)).toBe(true);
-            add(order.sellToken, sold);
-            add(order.buyToken, -bought);
+            // The fees are left in the contract, in the token of which they are deducted.
+            const beforeFees = getExecution({ ...fill, order: { ...order, protocolFees: [] } }, prices);
+            add(order.sellToken, beforeFees.sold);
+            add(order.buyToken, -beforeFees.bought);
             settled++;
           }
           for (const { target, value } of interactions) {
