@@ -12,6 +12,15 @@ it('documentation site: the navigation lists every page once', () => {
   expect(listed.sort()).toEqual(inDocs.sort());
 });
 
+it('documentation site: the home page begins with what it is, the installation, a program and a picture', () => {
+  const [start = ''] = readPage('docs/README.md').text.split('\n## ');
+  const positions = [/\bis an order book\b/, /^npm install intentbook/m, /^```ts$/m, /^!\[[^\]]{20,}\]\(images\//m].map(
+    (part) => start.search(part),
+  );
+  expect(positions).toEqual([...positions].sort((a, b) => a - b));
+  expect(positions).not.toContain(-1);
+});
+
 it('documentation site: the table of entry points lists each entry of the package once', () => {
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: object };
   const entries = Object.keys(exports).filter((name) => name !== './package.json');

@@ -1,5 +1,6 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { format } from 'node:util';
@@ -62,6 +63,33 @@ test('every snippet compiles', () => {
 function promisedOutput(code: string): string[] {
   return [...code.matchAll(/console\.log\(.*\); \/\/ (.+)$/gm)].map(([, output = '']) => output);
 }
+
+test('Getting started: the program that posts an order reaches the server that the page shows', async () => {
+  const page = snippets.filter(({ path }) => path === 'docs/getting-started.md');
+  const server = page.find(({ code }) => code.includes('listen(8080'));
+  const client = page.find(({ file }) => file === 'post-order.ts');
+  const lines: string[] = [];
+  vi.spyOn(console, 'log').mockImplementation((...line) => void lines.push(format(...line)));
+  const { listen } = Server.prototype;
+  const listening = new Promise<Server>((resolve) => {
+    vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server, ...args: unknown[]) {
+      servers.push(this.once('listening', () => resolve(this)));
+      return Reflect.apply(listen, this, args);
+    });
+  });
+  const run = async (name: string, code = '') => {
+    writeFileSync(join(folder, name), code);
+    await import(/* @vite-ignore */ join(folder, name));
+  };
+  try {
+    await run('posted-server.ts', server?.code.replace('listen(8080', 'listen(0'));
+    const { port } = (await listening).address() as AddressInfo; // it listens on a port
+    await run('posted-client.ts', client?.code.replace(':8080', `:${port}`));
+  } finally {
+    vi.restoreAllMocks();
+  }
+  expect(lines.at(-1)).toMatch(/^201 0x[0-9a-f]{112}$/);
+});
 
 describe('snippet', () => {
   const executed = snippets.filter(({ isCheckedOnly }) => !isCheckedOnly);

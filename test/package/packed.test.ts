@@ -50,8 +50,8 @@ describe('packed package in a host without optional peers', () => {
     const cli = join(host.folder, 'node_modules/intentbook/dist/cli.js');
     const server = spawn(process.execPath, [cli, 'serve', '--port', '0', '--db', ':memory:'], { cwd: host.folder });
     try {
+      let output = '';
       const url = await new Promise<string>((resolve, reject) => {
-        let output = '';
         const listen = (chunk: Buffer) => {
           output += chunk;
           const found = /address +(http:\S+)/.exec(output)?.[1];
@@ -62,6 +62,7 @@ describe('packed package in a host without optional peers', () => {
         server.once('exit', () => reject(new Error(output)));
       });
       expect((await fetch(`${url}/ready`)).status).toBe(200);
+      expect(output).not.toContain('/docs');
       expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
       // The page is not installed, so the error does not refer to it.
       expect(await (await fetch(url)).json()).not.toHaveProperty('docs');
@@ -73,6 +74,15 @@ describe('packed package in a host without optional peers', () => {
     } finally {
       server.kill();
     }
+  });
+
+  test('names the sandbox that needs no package', () => {
+    const code = `import { createSandbox } from 'intentbook/sandbox';
+      await createSandbox().catch((error) => console.log(error.name, error.message));`;
+    const names = '@foundry-rs/anvil, @cowprotocol/contracts, @uniswap/v2-core, @uniswap/v2-periphery';
+    const output = host.run('sandbox.mjs', code);
+    expect(output).toContain(`MissingPackage the sandbox needs ${names}: npm install --save-dev `);
+    expect(output).toContain('the simulated chain (--simulated) needs no package');
   });
 
   test('does not keep a host alive that forgets to close its book', () => {
@@ -91,6 +101,12 @@ describe('packed package in a host without optional peers', () => {
       await book.start().catch((error) => console.log(error.code, error.message));`;
     expect(host.run('peer.mjs', code)).toMatch(/^[A-Z]\w+ .*better-sqlite3/);
   });
+});
+
+test('is built with its declarations before it is packed, because the demo builds without them', () => {
+  const { scripts } = manifest;
+  expect(scripts['demo']).toContain('--no-dts');
+  expect(scripts['prepack']).toMatch(/^npm run (?:--silent )?build\b(?!.*--no-dts)/);
 });
 
 test('version in the source matches the package', async () => {

@@ -31,6 +31,11 @@ afterEach(() => {
   file[Symbol.dispose]();
 });
 
+test('the last overload is that of options, by which the compiler explains a wrong member', () => {
+  const options: Parameters<typeof sqliteStore>[0] = { path: 'unopened.sqlite' };
+  expect(sqliteStore(options).traits.name).toBe(sqliteStore(database).traits.name);
+});
+
 async function open(options?: { prefix?: string; synchronous?: 'NORMAL' }): Promise<Store> {
   const store = sqliteStore(database, options);
   await store.open({ domain: DOMAIN, clock });
