@@ -166,6 +166,16 @@ describe.skipIf(CHROMIUM === undefined)(`explorer market data${SKIP_REASON}`, ()
     expect(problems).toEqual([]);
   });
 
+  it('order: is accepted, and waits for its owner, until its pre-signature', async () => {
+    const trader = await sandbox.createTrader({ WETH: '1' });
+    const pending = await trader.placeOrder({ sell: ['1', 'WETH'], for: ['9000', 'USDC'] }, { scheme: 'presign' });
+    const { page } = await show(`#/orders/${pending}`);
+    const text = await textOf(page);
+    expect(text).toContain('Waiting for the owner’s signature on chain');
+    expect(text).toMatch(/Accepted/);
+    expect(text).not.toContain('Signed and accepted');
+  });
+
   it('account: names the contracts of the protocol', async () => {
     const { page } = await show(`#/accounts/${sandbox.settlementContract}`);
     expect(await textOf(page)).toContain('Settlement contract');
