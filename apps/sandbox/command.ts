@@ -178,11 +178,13 @@ function readFlags(args: readonly string[]) {
   };
   const member = <T extends string>(name: keyof typeof FLAGS, members: readonly T[]) =>
     read(name, (each) => members.find((member) => member === each), `one of ${members.join(', ')}`);
-  const chains = CHAINS.map(({ segment }) => segment).join(', ');
+  const chains = `a chain id or one of ${CHAINS.map(({ segment }) => segment).join(', ')}`;
+  // The option `chain` of `createSandbox` has this value.
+  const expectedChain = text('chain') === 'simulated' ? 'replaced by --simulated' : chains;
   const seed = integer('seed', Number.MAX_SAFE_INTEGER);
   const rpcPort = integer('rpc-port', 65_535);
   const options: SandboxOptions = {
-    chainId: read('chain', parseChain, `a chain id or one of ${chains}`) ?? parseChain('sepolia') ?? 0,
+    chainId: read('chain', parseChain, expectedChain) ?? parseChain('sepolia') ?? 0,
     ...(values['simulated'] === true ? { chain: 'simulated' as const } : { rpcPort: rpcPort ?? 8545 }),
     ...(text('fork') === undefined ? {} : { fork: text('fork') ?? '' }),
     port: integer('port', 65_535) ?? 8080,

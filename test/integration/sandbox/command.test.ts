@@ -50,6 +50,7 @@ describe('intentbook sandbox', () => {
 
   it.each([
     [['--env', 'uniswap'], '--env must be one of cowswap, cow-explorer, got "uniswap"'],
+    [['--chain', 'simulated'], '--chain must be replaced by --simulated, got "simulated"'],
     [['--env', 'cowswap', '--simulated'], '--env must not be given with --simulated'],
     [['--simulated', '--rpc-port', '8545'], '--rpc-port must not be given with --simulated, which has no JSON-RPC'],
     [
