@@ -7,6 +7,14 @@ import { SUITE_FAULTS } from './simulation/planted/planted-suites.ts';
 const isMatrix =
   process.env['TEST_MATRIX'] !== undefined || process.argv.some((argument) => argument.includes('.matrix'));
 
+/**
+ * Folders whose files share the modules of a worker. To load the modules for each file again takes two thirds of their
+ * time.
+ */
+const SHARED = 'test/{unit,property,security,integration}';
+
+const getFiles = (folder: string) => [`${folder}/**/${isMatrix ? '*.matrix' : '!(*.matrix)'}.test.ts`];
+
 /** A fault that is put into one file in memory. */
 const fault = SUITE_FAULTS.find(({ name }) => name === process.env['TEST_PLANTED_FAULT']);
 
@@ -30,7 +38,10 @@ export default defineConfig({
     alias: { '#internal': fileURLToPath(new URL('../src/internal.ts', import.meta.url)) },
   },
   test: {
-    include: [isMatrix ? 'test/**/*.matrix.test.ts' : 'test/**/!(*.matrix).test.ts'],
+    projects: [
+      { extends: true, test: { name: 'shared', include: getFiles(SHARED), isolate: false } },
+      { extends: true, test: { name: 'isolated', include: getFiles('test'), exclude: [`${SHARED}/**`] } },
+    ],
     globalSetup: ['test/support/postgres-once.ts'],
     retry: 0,
     // Many tests wait for processes, so two files at once are faster than one even on one core.
