@@ -49,5 +49,6 @@ export default defineConfig({
     // Only for hanging tests: a busy machine is slow, and so are tests at their full length.
     testTimeout: process.env['TEST_LONG'] === undefined ? 300_000 : 3_600_000,
     hookTimeout: 300_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });
