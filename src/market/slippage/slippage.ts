@@ -195,7 +195,8 @@ function selectHistory(
   const valid = Array.isArray(points) ? points.filter(isPricePoint).sort((a, b) => a.at - b.at) : [];
   const newest = valid.at(-1);
   if (newest === undefined) throw new TypeError('the history must be a list of times and positive prices');
-  if (Math.abs(newest.at - now) > MAX_AGE)
+  // A clock that is behind makes no price worse.
+  if (newest.at < now - MAX_AGE || newest.at > 2 * now)
     throw new TypeError('the newest price of the history must be of the last day, in milliseconds since 1970');
   const malformed = points.length - valid.length;
   if (malformed > 0) report(new TypeError(`${malformed} points of the history have no time or no positive price`));
