@@ -128,16 +128,6 @@ describe.skipIf(CHROMIUM === undefined)(`explorer pages${SKIP_REASON}`, () => {
     expect(text).toMatch(/In the competitionin auction \d+; no solver has filled it/);
   });
 
-  it('E2: shows a pre-signed order as accepted until its owner signs', async () => {
-    const trader = await sandbox.createTrader({ WETH: '1' });
-    const pending = await trader.placeOrder({ sell: ['1', 'WETH'], for: ['9000', 'USDC'] }, { scheme: 'presign' });
-    const { page } = await show(`#/orders/${pending}`);
-    const text = await textOf(page);
-    expect(text).toContain('Waiting for the owner’s signature on chain');
-    expect(text).toMatch(/Accepted/);
-    expect(text).not.toContain('Signed and accepted');
-  });
-
   it('E3: keeps the text and the caret of a filter that is typed while the page is drawn again', async () => {
     const { page } = await show('#/orders');
     let release = () => {};
