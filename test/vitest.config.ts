@@ -8,12 +8,17 @@ const isMatrix =
   process.env['TEST_MATRIX'] !== undefined || process.argv.some((argument) => argument.includes('.matrix'));
 
 /**
- * Folders whose files share the modules of a worker. To load the modules for each file again takes two thirds of their
- * time.
+ * Folders whose files share the modules of a worker. To load the modules for each file again takes two thirds of the time
+ * of a unit test.
  */
-const SHARED = 'test/{unit,property,security,integration}';
+const SHARED = 'unit|integration|property|security';
 
-const getFiles = (folder: string) => [`${folder}/**/${isMatrix ? '*.matrix' : '!(*.matrix)'}.test.ts`];
+/** Files that measure the memory of their process. */
+const MEASURING = ['unit/limits/token-buckets', 'unit/streams/many', 'integration/bench/counters'].map(
+  (name) => `test/${name}.test.ts`,
+);
+
+const FILES = '**/!(*.matrix).test.ts';
 
 /** A fault that is put into one file in memory. */
 const fault = SUITE_FAULTS.find(({ name }) => name === process.env['TEST_PLANTED_FAULT']);
@@ -38,10 +43,15 @@ export default defineConfig({
     alias: { '#internal': fileURLToPath(new URL('../src/internal.ts', import.meta.url)) },
   },
   test: {
-    projects: [
-      { extends: true, test: { name: 'shared', include: getFiles(SHARED), isolate: false } },
-      { extends: true, test: { name: 'isolated', include: getFiles('test'), exclude: [`${SHARED}/**`] } },
-    ],
+    projects: isMatrix
+      ? [{ extends: true, test: { name: 'matrix', include: ['test/**/*.matrix.test.ts'] } }]
+      : [
+          {
+            extends: true,
+            test: { name: 'shared', include: [`test/@(${SHARED})/${FILES}`], exclude: MEASURING, isolate: false },
+          },
+          { extends: true, test: { name: 'isolated', include: [`test/!(${SHARED})/${FILES}`, ...MEASURING] } },
+        ],
     globalSetup: ['test/support/postgres-once.ts'],
     retry: 0,
     // Many tests wait for processes, so two files at once are faster than one even on one core.
