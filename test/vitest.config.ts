@@ -8,8 +8,8 @@ const isMatrix =
   process.env['TEST_MATRIX'] !== undefined || process.argv.some((argument) => argument.includes('.matrix'));
 
 /**
- * Folders whose files share the modules of a worker. To load the modules for each file again takes two thirds of the time
- * of a unit test.
+ * Folders whose files share the modules of a worker. To load the modules for each file again takes two thirds of the
+ * time of a unit test.
  */
 const SHARED = 'unit|integration|property|security';
 
