@@ -20,31 +20,52 @@ export function createLimiterGuard(
     const meter = { rows: 0, bytes: 0 };
     if (kind === 'free') return respond(meter);
     const client = getClient(request);
-    requireAdmitted(await failOpen(() => limiter.take(client, kind, tokens), ADMITTED, onFailure), 'requests');
+    const take = async () => {
+      requireAdmitted(await failOpen(() => limiter.take(client, kind, tokens), ADMITTED, onFailure), 'requests');
+    };
+    const charge = (rest: number) => failOpen(() => limiter.charge?.(client, kind, rest), undefined, onFailure);
+    await take();
     let charged = tokens;
     /** Charges what the work so far costs beyond the tokens that were taken. At its end, returns those left over. */
     const settle = async (isAtEnd: boolean) => {
       const rest = getCost(cost, meter) - charged;
       if (isAtEnd ? rest === 0 : rest <= 0) return;
       charged += rest;
-      await failOpen(() => limiter.charge?.(client, kind, rest), undefined, onFailure);
+      await charge(rest);
     };
-    const isLong = cost.rowsPerToken !== undefined && tokens > 1;
-    const run = () => respond(meter);
+    const run = async () => {
+      const response = await (stream ? openStream() : respond(meter));
+      if (stream || !isStream(response.body)) await settle(true);
+      return response;
+    };
     let response: ApiResponse;
     try {
-      if (stream) response = await openStream();
-      else response = await (isLong ? longReads.run(run, client) : run());
+      response = await (cost.rowsPerToken !== undefined && tokens > 1 ? runInTurn() : run());
     } catch (error) {
-      await settle(true);
+      if (charged > 0) await settle(true);
       throw error;
     }
     const { body } = response;
-    if (stream || !isStream(body)) await settle(true);
     if (cost.rowsPerToken === undefined || !isStream(body)) return response;
     // The rows of a long stream are charged while it is sent, so that no debt of hours is left at its end.
     const charging = onStream(body, { onChunk: () => void settle(false), onEnd: () => void settle(!stream) });
     return { ...response, body: charging };
+
+    /** Runs a long read. Those before it may have left a debt, so one that waited is admitted again. */
+    function runInTurn(): Promise<ApiResponse> {
+      let waited = false;
+      const response = longReads.run(async () => {
+        if (waited && limiter.charge !== undefined) {
+          await charge(-tokens);
+          charged = 0;
+          await take();
+          charged = tokens;
+        }
+        return run();
+      }, client);
+      waited = true; // a job that does not wait has begun
+      return response;
+    }
 
     async function openStream(): Promise<ApiResponse> {
       const admission = await failOpen(() => limiter.open(client), STREAM_ADMITTED, onFailure);
@@ -55,7 +76,7 @@ export function createLimiterGuard(
         isOpen = false;
         void failOpen(() => admission.release(), undefined, onFailure);
       };
-      return releaseAtEnd(request, release, run);
+      return releaseAtEnd(request, release, () => respond(meter));
     }
   };
 }

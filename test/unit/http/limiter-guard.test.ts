@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createLimiterGuard } from '../../../src/http/limiter-guard.ts';
 import type { ApiRequest } from '../../../src/http/message.ts';
+import { tokenBuckets } from '../../../src/limits/token-buckets.ts';
+import { manualClock } from '../../support/clock.ts';
 
 const COST = { kind: 'read', tokens: 1, stream: true } as const;
 
@@ -229,5 +231,28 @@ describe('limiter guard: long reads', () => {
     ends[0]?.();
     await settle();
     expect(started.slice(4)).toEqual(['many']);
+  });
+
+  it.each(['list', 'stream'])('that waited are rejected if those before them have left a debt: %s', async (kind) => {
+    const limiter = tokenBuckets({ clock: manualClock(), reads: { perSecond: 1, burst: 100 } });
+    const guard = createLimiterGuard(
+      limiter,
+      () => 'a',
+      (failure) => expect.fail(String(failure)),
+    );
+    const cost = { ...LONG, stream: kind === 'stream' };
+    let begun = 0;
+    const read = () =>
+      guard(requestOf('a'), cost, async (meter) => {
+        begun++;
+        await settle();
+        meter.rows = 12_000; // 120 tokens in place of eight
+        return DONE;
+      });
+    const results = await Promise.allSettled(Array.from({ length: 12 }, read));
+    expect(begun).toBe(2);
+    expect(results.map(({ status }) => status === 'fulfilled')).toEqual(Array.from({ length: 12 }, (_, n) => n < 2));
+    // The rejected ones cost nothing: 140 tokens of debt, and eight for the next.
+    expect(limiter.take('a', 'read', 8)).toEqual({ status: 'rejected', retryAfter: 148 });
   });
 });
