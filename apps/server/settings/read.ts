@@ -116,11 +116,13 @@ function put(values: Record<string, unknown>, path: readonly string[], value: un
 function parse({ setting, inFile }: Flag, given: string, source: string): unknown {
   const { type } = setting;
   const text = inFile ? readSecret(given, source) : given;
+  const place = inFile ? `${source}: the content of "${given}"` : source;
+  // `docker run --env-file` and Kubernetes keep the quotes, which would be part of a file name or a key.
+  if (/^(["']).*\1$/s.test(text)) throw new UsageError(`${place} must not be in quotes`);
   const value = text === '' ? undefined : type.fromText(text);
   const { success, data } = type.schema.safeParse(value);
   // The schema of an optional value accepts undefined.
   if (success && value !== undefined) return data;
-  const place = inFile ? `${source}: the content of "${given}"` : source;
   const got = isPublic(setting, text) ? `, got "${text}"${suggest(text, type.names ?? [])}` : '';
   throw new UsageError(`${place} must be ${type.expected}${got}`);
 }

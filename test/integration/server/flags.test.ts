@@ -9,6 +9,7 @@ import { ECHO, onSignals, STOP_SIGNALS, type StopSignal } from '../../../apps/cl
 import { PLAIN } from '../../../apps/cli/style.ts';
 import { planServer } from '../../../apps/server/config/plan.ts';
 import { FLAGS as FLAG_TABLE, findFlag } from '../../../apps/server/settings/flags.ts';
+import { createSettingReader } from '../../../apps/server/settings/read.ts';
 import { BOOK_KEYS } from '../../../apps/server/settings/schema.ts';
 import { SERVER_SETTINGS } from '../../../apps/server/settings/server-settings.ts';
 import { singleBook } from '../../../apps/server/settings/single-book.ts';
@@ -119,6 +120,19 @@ describe('command-line flags', () => {
       expect(() => read(text)).toThrow(new RegExp(`^--${flag} must be .*file name`));
     }
     for (const text of ['./on', 'once', 'no.txt']) expect(read(text)).toMatchObject({ name: 'serve' });
+  });
+
+  test.each(FLAG_TABLE.filter(({ inFile }) => !inFile))('$variable must not be in quotes', (flag) => {
+    for (const quote of ['"', "'"]) {
+      const text = `${quote}on${quote}`;
+      const sources = [
+        [flag.variable, { given: new Map(), env: { [flag.variable]: text } }],
+        [`--${flag.name}`, { given: new Map([[flag.name, text]]), env: {} }],
+      ] as const;
+      for (const [source, each] of sources) {
+        expect(createSettingReader(each).problems([flag])).toEqual([`${source} must not be in quotes`]);
+      }
+    }
   });
 
   test('the help of --affiliate-statistics names the terms that it requires', () => {
@@ -467,6 +481,9 @@ describe('secret in a file', () => {
   });
 });
 
+    const quoted = await written(`"${TOKEN}"\n`);
+    const text = `--operator-token-file: the content of "${quoted}" must not be in quotes`;
+    expect(attempt(['--operator-token-file', quoted])).toThrow(new UsageError(text));
 describe('stop signals', () => {
   function stopper() {
     const calls: string[] = [];
