@@ -37,7 +37,8 @@ const RESERVED =
 
 function path() {
   const type = matching(
-    /^\/(?:[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*)?$/,
+    // Clients remove the segments "." and "..".
+    /^(?!.*\/\.{1,2}(?:\/|$))\/(?:[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*)?$/,
     '<path>',
     '"/" or a path such as "/sepolia", of letters, digits and ".", "_", "~", "-"',
   );

@@ -120,6 +120,8 @@ describe('configuration error', () => {
       { ...oneBook({}), defaults: { sanctionsOracle: ORACLE } },
       'books[0]: "rpc" is missing: "sanctionsOracle" requires it',
     ],
+    [oneBook({ path: '/a/../b' }), 'books[0].path must be "/" or a path such as "/sepolia"'],
+    [oneBook({ path: '/.' }), 'books[0].path must be "/" or a path such as "/sepolia"'],
     [oneBook({ db: 'x', postgres: URL_OF_POSTGRES }), 'books[0]: "db" and "postgres" exclude each other'],
     [{ ...oneBook({}), smtp: 'http://a' }, 'smtp must be a URL: smtps://user:password@host'],
     [{ ...oneBook({}), smtp: 'smtp://a', mailFrom: 'b@c.org' }, '"publicUrl" is missing: "smtp" requires it'],
