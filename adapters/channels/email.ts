@@ -30,8 +30,9 @@ export function emailChannel(options: EmailOptions): Channel {
   if (!isServer) throw new TypeError('emailChannel: smtp must be an smtp or smtps URL');
   const from = parseAddress(options.from ?? '');
   if (from === undefined) throw new TypeError('emailChannel: from must be an e-mail address');
-  if (!URL.canParse(publicUrl) || !/^https?:$/.test(new URL(publicUrl).protocol)) {
-    throw new TypeError('emailChannel: publicUrl must be an http or https URL');
+  // Paths are appended to it.
+  if (!URL.canParse(publicUrl) || !/^https?:[^?#\s]*$/i.test(publicUrl)) {
+    throw new TypeError('emailChannel: publicUrl must be an http or https URL without a query and a fragment');
   }
   const base = publicUrl.replace(/\/+$/, '');
   const domain = from.slice(from.lastIndexOf('@') + 1);

@@ -4,10 +4,10 @@ import { apiKeys } from './api-keys.ts';
 import { passthroughs } from './passthroughs.ts';
 import { inGroup, type SettingTable } from './setting.ts';
 import {
+  baseUrl,
   email,
   enumSetting,
   fileSetting,
-  httpUrl,
   httpUrls,
   integerOrOff,
   integerSetting,
@@ -38,7 +38,7 @@ export const SERVER_SETTINGS = {
       common: true,
     },
     publicUrl: {
-      type: httpUrl(),
+      type: baseUrl(),
       help: 'Public URL of this server, for links in mails and as the audience of signatures that list subscriptions.',
     },
     explorer: { type: onOff(), help: 'Whether browsers see the explorer.', default: true, common: true },

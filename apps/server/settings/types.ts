@@ -53,6 +53,10 @@ export const url = (pattern: RegExp, expected: string) => {
 
 export const httpUrl = () => url(/^https?:\/\/[^/]/, 'an http or https URL');
 
+/** A URL to which paths are appended. */
+export const baseUrl = () =>
+  url(/^https?:\/\/[^/?#\s][^?#\s]*$/, 'an http or https URL without a query and a fragment');
+
 /** A URL that is requested as it is: `fetch` rejects credentials in it, and its message repeats them. */
 export const plainHttpUrl = () =>
   url(/^https?:\/\/[^/?#@\s]+([/?#]|$)/, 'an http or https URL without a user name and a password');

@@ -168,6 +168,8 @@ describe('email delivery', () => {
     [{ ...options, from: undefined }, /from must be an e-mail address/],
     [{ ...options, publicUrl: 'api.example.org' }, /publicUrl must be an http or https URL/],
     [{ ...options, publicUrl: 'ftp://api.example.org' }, /publicUrl must be an http or https URL/],
+    [{ ...options, publicUrl: 'https://api.example.org/?a' }, /without a query and a fragment/],
+    [{ ...options, publicUrl: 'https://api.example.org/#a' }, /without a query and a fragment/],
     [{ ...options, user: 'x' }, /emailChannel: unknown option "user"/],
   ])('rejects the options %j', (invalid, message) => {
     assert.throws(() => emailChannel(invalid as unknown as typeof options), message);

@@ -378,6 +378,11 @@ describe('command-line flags', () => {
     ],
     [['serve'], { CMS_BASE_URL: 'https://a' }, 'CMS_BASE_URL requires CMS_API_KEY'],
     [['serve', '--mail-from', 'b'], {}, '--mail-from must be a mail address, such as books@example.org, got "b"'],
+    ...['https://a?b', 'https://a/#b', 'https://a/b '].map((text) => [
+      ['serve', '--public-url', text],
+      {},
+      `--public-url must be an http or https URL without a query and a fragment, got "${text}"`,
+    ]),
     [['serve', '--reorg-limit', '9'], {}, '--reorg-limit requires --rpc <urls>'],
     [
       ['serve'],
@@ -476,14 +481,14 @@ describe('secret in a file', () => {
       `--operator-token-file: the content of "${file}" must be 16 or more letters, digits and signs, without blanks`,
     );
     expect(attempt(['--operator-token-file', file])).not.toThrow('hunter2');
+    const quoted = await written(`"${TOKEN}"\n`);
+    const text = `--operator-token-file: the content of "${quoted}" must not be in quotes`;
+    expect(attempt(['--operator-token-file', quoted])).toThrow(new UsageError(text));
     expect(attempt(['--operator-token-file', `${file}x`])).toThrow(`the file "${file}x" cannot be read (ENOENT)`);
     expect(attempt(['--operator-token-file', file, '--operator-token', TOKEN])).toThrow('exclude each other');
   });
 });
 
-    const quoted = await written(`"${TOKEN}"\n`);
-    const text = `--operator-token-file: the content of "${quoted}" must not be in quotes`;
-    expect(attempt(['--operator-token-file', quoted])).toThrow(new UsageError(text));
 describe('stop signals', () => {
   function stopper() {
     const calls: string[] = [];
