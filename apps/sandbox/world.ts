@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { createOrderBook, type RecoveryBackend } from 'intentbook';
 import { type Accounts, createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
@@ -64,7 +65,9 @@ function dollarTokens(chainId: number, tokens: readonly SandboxToken[]) {
 }
 
 /** Starts a chain, a book, an account interface and a solver. */
-export async function openWorld(options: SandboxOptions, keys: Promise<KeyRing>): Promise<World> {
+export async function openWorld(given: SandboxOptions, keys: Promise<KeyRing>): Promise<World> {
+  // The working directory may change before the file is written.
+  const options = given.state === undefined ? given : { ...given, state: resolve(given.state) };
   const { chainId = 11155111, chain: kind = 'anvil', seed, fork } = options;
   const tokens = readTokens(chainId, fork === undefined ? options.tokens : listForkTokens(chainId, options.tokens));
   const symbols = tokens.map(({ symbol }) => symbol);

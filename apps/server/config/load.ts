@@ -5,7 +5,7 @@ import { SERVER_SETTINGS } from '../settings/server-settings.ts';
 import type { SettingTable } from '../settings/setting.ts';
 import { ConfigError } from './config-errors.ts';
 import { parseJsonc } from './jsonc.ts';
-import { planServer } from './plan.ts';
+import { planServer, resolveHost } from './plan.ts';
 import { readText } from './read-text.ts';
 
 /**
@@ -45,11 +45,13 @@ export function mergeSettings(file: ServeOptions, options: ServeOptions): ServeO
 function resolveFiles({
   accounts,
   affiliatePayouts,
-}: ServeOptions): Pick<ServeOptions, 'accounts' | 'affiliatePayouts'> {
+  host,
+}: ServeOptions): Pick<ServeOptions, 'accounts' | 'affiliatePayouts' | 'host'> {
   const isFile = accounts !== undefined && accounts !== 'off' && accounts !== ':memory:' && !isDatabase(accounts);
   return {
     ...(isFile ? { accounts: resolve(accounts) } : {}),
     ...(affiliatePayouts === undefined ? {} : { affiliatePayouts: resolve(affiliatePayouts) }),
+    ...(host === undefined ? {} : { host: resolveHost(host) }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { CHAINS, chainById, chainByName, type Environment } from '#internal';
+import { isSocketFile } from '../http/socket-file.ts';
 import type { GivenBook, ParsedBookSettings, ParsedSettings } from '../settings/schema.ts';
 import { completeBook, configSchema, parseSettings } from '../settings/schema.ts';
 import { SERVER_SETTINGS } from '../settings/server-settings.ts';
@@ -63,7 +64,7 @@ export function planServer(value: unknown, folder: string): ServerPlan {
     ...findSharedAccounts(settings, books, folder),
   ];
   if (clashes.length > 0) throw new ConfigError(clashes);
-  return { settings, books };
+  return { settings: { ...settings, host: resolveHost(settings.host, folder) }, books };
 }
 
 /** Finds settings that need others which are absent. One problem per absent setting. */
@@ -131,14 +132,19 @@ function planBook(settings: ParsedBookSettings, own: GivenBook, folder: string):
   };
 }
 
+/** Resolves the path of a socket file. Another address is returned as it is. */
+export const resolveHost = (host: string, folder = '.'): string => (isSocketFile(host) ? resolve(folder, host) : host);
+
 /** Resolves the names of files in the settings of a book. */
-function resolveFiles({ prices, deniedAddresses, deniedTokens, feePolicies }: ParsedBookSettings, folder: string) {
+function resolveFiles(settings: ParsedBookSettings, folder: string) {
   const resolved = <T>(value: T): T | string => (typeof value === 'string' ? resolve(folder, value) : value);
   return {
-    prices: prices === 'off' ? prices : resolved(prices),
-    feePolicies: resolved(feePolicies),
-    deniedAddresses: resolved(deniedAddresses),
-    deniedTokens: resolved(deniedTokens),
+    prices: settings.prices === 'off' ? 'off' : resolved(settings.prices),
+    feePolicies: resolved(settings.feePolicies),
+    deniedAddresses: resolved(settings.deniedAddresses),
+    deniedTokens: resolved(settings.deniedTokens),
+    upstreamKeyFile: resolved(settings.upstreamKeyFile),
+    upstreamHeaderFile: resolved(settings.upstreamHeaderFile),
   };
 }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox, type Sandbox } from 'intentbook/sandbox';
@@ -68,6 +68,20 @@ describe('state of a sandbox', () => {
     await (await createSandbox({ chain: 'simulated', state })).close();
     const other = createSandbox({ chain: 'simulated', state, seed: 7 });
     await expect(other).rejects.toThrow(/state must be of a sandbox with .*"seed":7.*, got one with .*"tokens":/);
+  });
+
+  it('is written to the folder in which it was read, although the working directory changes', async () => {
+    const directory = process.cwd();
+    mkdirSync(join(folder, 'later'));
+    try {
+      process.chdir(folder);
+      const sandbox = await createSandbox({ chain: 'simulated', state: 'moved.bin' });
+      process.chdir('later');
+      await sandbox.close();
+    } finally {
+      process.chdir(directory);
+    }
+    expect([existsSync(join(folder, 'moved.bin')), readdirSync(join(folder, 'later'))]).toEqual([true, []]);
   });
 
   it('must be the name of a file', async () => {

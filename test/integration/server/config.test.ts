@@ -6,7 +6,9 @@ import { ConfigError, serve } from 'intentbook/server';
 import { afterEach, describe, expect, test } from 'vitest';
 import { planServer } from '../../../apps/server/config/plan.ts';
 import { planOptions } from '../../../apps/server/config/plan-options.ts';
+import { BOOK_SETTINGS, COMMON_SETTINGS } from '../../../apps/server/settings/book-settings.ts';
 import { configSchema } from '../../../apps/server/settings/schema.ts';
+import type { Setting } from '../../../apps/server/settings/setting.ts';
 import { CHAINS } from '../../../src/protocol/chains.ts';
 import { account, signOrder } from '../../support/orders.ts';
 import { addressOf, cleanUp, intentbook, scratch } from './process.ts';
@@ -33,6 +35,17 @@ describe('configuration plan', () => {
       expect(books[2 * i]).toMatchObject({ path: `/${segment}`, chainId, place: place(segment) });
       expect(books[2 * i + 1]).toMatchObject({ path: `/staging/${segment}`, place: place(`${segment}-staging`) });
     }
+  });
+
+  test('finds every file that a configuration names relative to its folder', () => {
+    const table: [string, Setting][] = Object.entries({ ...BOOK_SETTINGS, ...COMMON_SETTINGS });
+    const keys = table.filter(([, { type }]) => /\bfile\b/.test(type.value + type.expected)).map(([key]) => key);
+    expect(keys.length).toBeGreaterThan(6);
+    const [book] = plan({ books: [Object.fromEntries(keys.map((key) => [key, `./${key}`]))] });
+    const { db: _, ...files } = Object.fromEntries(keys.map((key) => [key, `/srv/${key}`]));
+    expect(book).toMatchObject({ settings: files, place: { kind: 'file', path: '/srv/db' } });
+    const { settings } = planServer({ books: [{}], host: './run/book.sock' }, '/srv');
+    expect(settings.host).toBe('/srv/run/book.sock');
   });
 
   test('serves a chain without a name at the root, and a chain named by its id under that id', () => {
@@ -107,6 +120,8 @@ describe('configuration error', () => {
     [oneBook({ chain: 10 }), /no known contracts on chain 10; set "settlementContract"$/],
     [oneBook({ environment: 'barn' }), 'books[0].environment must be one of production, staging'],
     [oneBook({ path: 'sepolia' }), 'books[0].path must be "/" or a path such as "/sepolia"'],
+    [oneBook({ path: '/a/../b' }), 'books[0].path must be "/" or a path such as "/sepolia"'],
+    [oneBook({ path: '/.' }), 'books[0].path must be "/" or a path such as "/sepolia"'],
     [oneBook({ path: '/api/v1' }), 'books[0].path must not begin with a path of the server'],
     [oneBook({ path: '/1' }), 'books[0].path must not begin with a path of the server'],
     [oneBook({ settlementContract: '0x12' }), 'books[0].settlementContract must be 0x and 40 hex digits'],
@@ -120,8 +135,6 @@ describe('configuration error', () => {
       { ...oneBook({}), defaults: { sanctionsOracle: ORACLE } },
       'books[0]: "rpc" is missing: "sanctionsOracle" requires it',
     ],
-    [oneBook({ path: '/a/../b' }), 'books[0].path must be "/" or a path such as "/sepolia"'],
-    [oneBook({ path: '/.' }), 'books[0].path must be "/" or a path such as "/sepolia"'],
     [oneBook({ db: 'x', postgres: URL_OF_POSTGRES }), 'books[0]: "db" and "postgres" exclude each other'],
     [{ ...oneBook({}), smtp: 'http://a' }, 'smtp must be a URL: smtps://user:password@host'],
     [{ ...oneBook({}), smtp: 'smtp://a', mailFrom: 'b@c.org' }, '"publicUrl" is missing: "smtp" requires it'],
