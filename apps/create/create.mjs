@@ -103,7 +103,8 @@ export function createProject(folder, template) {
   const manifest = { ...JSON.parse(readFileSync(file, 'utf8')), name: toPackageName(target), version: '0.0.0' };
   writeFileSync(file, `${JSON.stringify(manifest, undefined, 2)}\n`);
   writeFileSync(join(target, '.gitignore'), 'node_modules\n*.sqlite\n*.sqlite-*\n.env\n');
-  const place = relative(process.cwd(), target);
+  // A name that begins with a dash would be a flag of `cd`.
+  const place = relative(process.cwd(), target).replace(/^-/, './-');
   const start = manifest.scripts.start === undefined ? [] : ['npm start'];
   // In quotes, which shells need around a blank and other characters. Windows has double quotes only.
   const inQuotes = process.platform === 'win32' ? `"${place}"` : `'${place.replaceAll("'", "'\\''")}'`;

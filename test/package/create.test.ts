@@ -50,13 +50,15 @@ describe('npm create intentbook, from its tarball', () => {
     expect([closed.status, closed.stdout]).toEqual([2, expect.stringContaining('without a reply')]);
   });
 
-  it.skipIf(process.platform === 'win32')('prints a command that a shell reads as the folder', () => {
-    const name = `it's "$HOME" \`!x`;
-    const line = create(name, '--template', 'server')
-      .stdout.split('\n')
-      .find((text) => text.trim().startsWith('cd '));
-    expect(execFileSync('sh', ['-c', `${line} && pwd`], { cwd: folder, encoding: 'utf8' })).toContain(`/${name}\n`);
-  });
+  it.skipIf(process.platform === 'win32').each([`it's "$HOME" \`!x`, '-x', '-'])(
+    'prints a command that a shell reads as the folder %s',
+    (name) => {
+      const line = create(join(folder, name), '--template', 'server')
+        .stdout.split('\n')
+        .find((text) => text.trim().startsWith('cd '));
+      expect(execFileSync('sh', ['-c', `${line} && pwd`], { cwd: folder, encoding: 'utf8' })).toContain(`/${name}\n`);
+    },
+  );
 
   it.skipIf(process.platform === 'win32')('names a working directory that was removed', () => {
     const program = join(folder, 'package/create.mjs');

@@ -192,5 +192,5 @@ CREATE INDEX invitations_client ON ${s}.invitations (client);
 export const ACCOUNT_SCHEMA: PgSchema = {
   migrations: [createAccounts, createLanes],
   functions: () => [],
-  getRemedy: () => 'run "intentbook migrate --accounts <url>", or open it with `migrate` (--migrate)',
+  getRemedy: () => 'run "intentbook migrate --accounts URL", or open it with `migrate` (--migrate)',
 };

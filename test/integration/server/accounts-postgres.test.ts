@@ -27,7 +27,7 @@ test('servers over PostgreSQL share their accounts after one migration', async (
   expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(/^the schema intentbook was brought to/) });
   const rejected = await intentbook(['serve', '--port', '0', ...places]).ended;
   expect(rejected.code).toBe(1);
-  expect(rejected.stderr).toContain('intentbook migrate --accounts <url>');
+  expect(rejected.stderr).toContain('intentbook migrate --accounts URL');
   expect((await intentbook(['migrate', ...places]).ended).stdout).toMatch(
     /^the schema intentbook was up to date\nthe schema of accounts was brought to version \d+\n$/,
   );

@@ -73,6 +73,9 @@ describe('intentbook init', () => {
     expect([missing.code, missing.stderr]).toEqual([1, expect.stringMatching(/missing" does not exist; create it/)]);
     const { stdout } = await intentbook(['init', "it's my book.json", '--chain', 'gnosis'], { cwd }).ended;
     expect(stdout).toContain(`"intentbook check --config 'it'\\''s my book.json'"`);
+    // A name that begins with a dash would be a flag.
+    const dash = await intentbook(['init', '--', '-x.json'], { cwd }).ended;
+    expect(dash.stdout).toContain('"intentbook check --config ./-x.json"');
   });
 });
 

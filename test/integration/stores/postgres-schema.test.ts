@@ -342,7 +342,7 @@ test('PostgreSQL account store has its own schema and rejects another one', asyn
   const clock = systemClock;
   const tooOld = await rejection(accounts.open({ clock }));
   expect(tooOld.code).toBe('SchemaTooOld');
-  expect(tooOld.message).toContain('intentbook migrate --accounts <url>');
+  expect(tooOld.message).toContain('intentbook migrate --accounts URL');
   await migrated();
   for (const store of [accounts, postgresAccountStore({ url, schema, migrate: true })]) {
     expect(await rejection(store.open({ clock }))).toMatchObject({
