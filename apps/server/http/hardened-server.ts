@@ -49,12 +49,15 @@ export function createHardenedServer(
 ): HardenedServer {
   // The responses in progress of each open connection.
   const connections = new Map<Duplex, Set<ServerResponse>>();
+  // The newest request of each connection.
+  const requests = new WeakMap<Duplex, IncomingMessage>();
   let closing = false;
 
   function listener(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
     const responses = connections.get(socket) ?? new Set();
     responses.add(response);
+    requests.set(socket, request);
     if (closing) response.shouldKeepAlive = false;
     response.once('close', () => {
       responses.delete(response);
@@ -70,6 +73,8 @@ export function createHardenedServer(
   // Node's response to a missing Host header has no body.
   const server = createServer({ ...timeouts, requireHostHeader: false }, listener);
   server.setTimeout(stalled);
+  // Above a number, older versions of Node.js leave headers out. Their size is limited.
+  server.maxHeadersCount = 0;
   // An unknown expectation may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', listener);
   // Without a listener, Node.js closes the connection without a response.
@@ -93,9 +98,12 @@ export function createHardenedServer(
       release();
     });
   });
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
-    rejectInvalid(error, socket, [...(connections.get(socket) ?? [])]),
-  );
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const responses = [...(connections.get(socket) ?? [])];
+    // A request that was rejected before its body has its response.
+    if (responses.length === 0 && requests.get(socket)?.complete === false) socket.destroy();
+    else rejectInvalid(error, socket, responses);
+  });
   // `server.close` calls this. Node's version treats a connection as idle before its response is fully sent.
   server.closeIdleConnections = () => {
     for (const [socket, responses] of connections) if (responses.size === 0) socket.destroy();

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createConnectionLimit } from '../../../apps/server/http/connection-limit.ts';
 import { createHardenedServer, type HardenedServer } from '../../../apps/server/http/hardened-server.ts';
@@ -44,6 +44,15 @@ async function exchange(url: string, bytes: string): Promise<string> {
   await once(connection.socket, 'close');
   return connection.received;
 }
+
+/** Timeouts in milliseconds. */
+const HASTE = {
+  headersTimeout: 100,
+  requestTimeout: 200,
+  keepAliveTimeout: 100,
+  connectionsCheckingInterval: 20,
+  stalled: 400,
+};
 
 const CHUNKED = 'POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n';
 
@@ -147,6 +156,25 @@ describe('invalid HTTP', () => {
     expect(received.endsWith('pong')).toBe(true);
   });
 
+  test.each([
+    ['that ends', (socket: Socket) => void socket.end()],
+    ['that stays', () => {}],
+  ])('a request that was rejected before its body receives one response, with a connection %s', async (_, proceed) => {
+    const { url } = await listening(pong, { ...HASTE, keepAliveTimeout: 10_000 });
+    const connection = await open(url);
+    connection.socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 20\r\n\r\n{');
+    await once(connection.socket, 'data');
+    proceed(connection.socket);
+    await once(connection.socket, 'close');
+    expect(connection.received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
+  });
+
+  test('all headers of a request are read', async () => {
+    const { url } = await listening(({ headers }, response) => void response.end(headers['x-forwarded-for']));
+    const headers = `X-Forwarded-For: a\r\n${'y:\r\n'.repeat(1500)}X-Forwarded-For: b\r\nConnection: close\r\n`;
+    expect(await exchange(url, `GET / HTTP/1.1\r\nhost: x\r\n${headers}\r\n`)).toMatch(/a, b$/);
+  });
+
   test('invalid bytes behind a running request cut the connection without a second response', async () => {
     const { url } = await listening((_, response) => void response.write('half'));
     expect(await exchange(url, 'GET / HTTP/1.1\r\nhost: x\r\n\r\ngarbage\r\n\r\n')).not.toContain('400');
@@ -154,13 +182,6 @@ describe('invalid HTTP', () => {
 });
 
 describe('client that is too slow loses its connection', () => {
-  const HASTE = {
-    headersTimeout: 100,
-    requestTimeout: 200,
-    keepAliveTimeout: 100,
-    connectionsCheckingInterval: 20,
-    stalled: 400,
-  };
   const LATE = 'the request did not arrive in time';
 
   test.each([
