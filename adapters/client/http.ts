@@ -202,9 +202,9 @@ function parseUrl(url: string) {
   return { base: parsed.href.replace(/\/+$/, ''), credentials: btoa(String.fromCharCode(...bytes)) };
 }
 
-/** Returns the innermost message of a failed connection, such as `connect ECONNREFUSED 127.0.0.1:8080`. */
+/** Returns the innermost message of a failed connection, the first of several, such as `connect ECONNREFUSED 127.0.0.1:8080`. */
 function formatCause(error: unknown): string {
-  const { cause, message } = Object(error) as Error;
+  const { errors, cause = errors?.[0], message } = Object(error) as Partial<AggregateError>;
   return cause === undefined ? String(message ?? error) : formatCause(cause);
 }
 

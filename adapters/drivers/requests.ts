@@ -1,4 +1,4 @@
-import { getEndpoint, readResponseText, type ServiceUrl } from '#internal';
+import { formatError, getEndpoint, readResponseText, type ServiceUrl } from '#internal';
 
 /** Access to a driver. */
 export interface DriverConnection {
@@ -40,7 +40,11 @@ export async function sendRequest(
   if (query !== undefined) endpoint.search = query.toString();
   const headers = new Headers(connection.headers);
   for (const [name, value] of new Headers(init.headers)) headers.set(name, value);
-  const response = await connection.fetch(endpoint, { ...init, headers, redirect: 'error' });
+  const request = connection.fetch(endpoint, { ...init, headers, redirect: 'error' });
+  const response = await request.catch((cause: unknown) => {
+    // The records of auctions have the message only, and that of `fetch` has no reason.
+    throw init.signal?.aborted === true ? cause : new Error(formatError(cause), { cause });
+  });
   const { status } = response;
   if (status === 200 && UNREAD.has(path)) {
     await response.body?.cancel();

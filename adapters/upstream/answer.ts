@@ -1,5 +1,5 @@
 import type { UpstreamClass, UpstreamRejection } from 'intentbook';
-import { parseRetryAfter } from '#internal';
+import { formatError, parseRetryAfter } from '#internal';
 import type { PauseRequest } from './pause.ts';
 
 /** A response that was read to its end. */
@@ -98,8 +98,7 @@ export function classifyError(error: unknown): Verdict {
   const causes = listCauses(error);
   const codes = causes.map(({ code }) => String(code ?? ''));
   const code = codes.find((each) => each !== '');
-  const message = error instanceof Error ? error.message : String(error);
-  const reason = `no response: ${code ?? message}`;
+  const reason = `no response: ${code ?? formatError(error)}`;
   if (codes.some((each) => CERTIFICATE.test(each))) return { outcome: 'blocked', pause: { kind: 'edge', reason } };
   const isUnsent = causes.some(({ code: each, syscall }) => CONNECTING.has(String(each)) || syscall === 'connect');
   return isUnsent ? { outcome: 'blocked', pause: { kind: 'unreachable', reason } } : { outcome: 'lost', reason };

@@ -1,6 +1,7 @@
 import type { Clock, UpstreamBlock, UpstreamCall, UpstreamClass } from 'intentbook';
 import {
   DeadlineError,
+  formatError,
   getEndpoint,
   keccak256,
   onAbort,
@@ -84,7 +85,7 @@ export function createConnection(access: Access) {
   /** Waits for the turn of a request. */
   async function start(session: Session, request: Request): Promise<StartedRequest | UpstreamBlock> {
     const { method, path, query = {}, body, signal } = request;
-    const prepared = await prepare(session, body !== undefined).catch((error: unknown) => describe(error));
+    const prepared = await prepare(session, body !== undefined).catch(formatError);
     if (typeof prepared === 'string') {
       const reason = `the request cannot be prepared: ${prepared}`;
       note(session, request.class, reason);
@@ -243,8 +244,4 @@ function getDigest(key: string): string {
   if (key === '') return 'public';
   const hash = keccak256(new TextEncoder().encode(key));
   return [...hash.subarray(0, 6)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -5,6 +5,7 @@ import { thenAlways } from '../concurrency/yield.ts';
 import type { Channel, DeliveryResult } from '../ports/channel.ts';
 import { readMonotonic } from '../ports/clock.ts';
 import type { ClaimedDelivery } from '../ports/delivery-store.ts';
+import { formatError } from '../validation/error-text.ts';
 import { createHashedId, getUnsubscribePath } from './hashed-ids.ts';
 import { createWaitingDeliveries } from './waiting-deliveries.ts';
 
@@ -227,7 +228,7 @@ function createAttempts(
       const result = requireResult(await withDeadline(clock, limit, send, cancellation.signal));
       return result.status === 'deferred' ? { ...result, ...slots.getBusy() } : result;
     } catch (failure) {
-      return { status: 'failed', error: failure instanceof Error ? failure.message : 'the channel failed' };
+      return { status: 'failed', error: formatError(failure) };
     } finally {
       cancellations.delete(cancellation);
       slots.leave();

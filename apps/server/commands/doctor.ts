@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { arch, availableParallelism, freemem, platform, release, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
-import { describePackageFailure } from '#internal';
+import { describePackageFailure, formatError } from '#internal';
 import { type BookPlan, getAddress, type ServerPlan } from '../config/plan.ts';
 import { checkSettings } from './check.ts';
 
@@ -48,7 +48,7 @@ export async function examine(plan: ServerPlan, version: string, folder = '.'): 
   const memory = `${(freemem() / GIB).toFixed(1)} of ${(totalmem() / GIB).toFixed(1)} GiB free`;
   const checked = await checkSettings(plan, folder, true).catch((error: unknown) => ({
     books: [],
-    problems: [messageOf(error)],
+    problems: [formatError(error)],
     notChecked: [],
   }));
   const parts = await Promise.all([
@@ -114,7 +114,7 @@ async function examineNodes({ path, chainId, settings }: BookPlan): Promise<Repo
         if (Math.abs(age) <= MAX_CLOCK_ERROR) return { subject, text };
         return { subject, text: `${text}: the node is behind, or a clock is wrong`, isProblem: true };
       } catch (error) {
-        return { subject, text: `${origin}: ${messageOf(error)}`, isProblem: true };
+        return { subject, text: `${origin}: ${formatError(error)}`, isProblem: true };
       }
     }),
   );
@@ -146,15 +146,10 @@ async function examineDisk({ path, place }: BookPlan): Promise<ReportLine[]> {
   } catch (error) {
     // The check of the settings names a folder that does not exist.
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
-    return [{ subject, text: messageOf(error), isProblem: true }];
+    return [{ subject, text: formatError(error), isProblem: true }];
   }
 }
 
 function getOrigin(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : 'a malformed URL';
-}
-
-function messageOf(error: unknown): string {
-  const { message, cause } = error instanceof Error ? error : new Error(String(error));
-  return cause instanceof Error && cause.message !== '' ? `${message} (${cause.message})` : message;
 }

@@ -101,6 +101,16 @@ describe('client without a server', () => {
     });
     expect(String(error)).not.toContain('secret');
   });
+
+  it('names the reason of the first of several addresses', async () => {
+    const refused = new AggregateError([new Error('connect ECONNREFUSED ::1:1'), new Error('connect ECONNREFUSED')]);
+    const client = createClient('http://localhost:1', {
+      fetch: async () => {
+        throw new TypeError('fetch failed', { cause: refused });
+      },
+    });
+    await expect(client.list()).rejects.toThrow(/cannot be reached: connect ECONNREFUSED ::1:1$/);
+  });
 });
 
 describe('client of a server that redirects', () => {

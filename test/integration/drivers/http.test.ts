@@ -108,12 +108,21 @@ describe('HTTP driver', () => {
     [() => new Response('too busy', { status: 429 }), 'responded with status 429'],
     [() => new Response('{ overloaded }', { status: 503 }), 'responded with status 503'],
     [() => new Response('{', { status: 200 }), 'JSON'],
-    [() => Response.redirect('http://127.0.0.1:1/', 302), 'fetch failed'],
+    [() => Response.redirect('http://127.0.0.1:1/', 302), 'fetch failed (unexpected redirect)'],
     [() => new Response('x'.repeat(101), { status: 200 }), 'at most 100 bytes'],
   ])('rejects a response that is not a solution (%#)', async (respond, message) => {
     const { url } = await serve(respond);
     const driver = httpDriver(url, { maxBytes: 100 });
     await expect(driver.reveal?.({ solutionId: 1, auctionId: 7 }, context)).rejects.toThrow(message);
+  });
+
+  test('names the reason of the first of several addresses', async () => {
+    const refused = new AggregateError([new Error('connect ECONNREFUSED ::1:80')]);
+    const fetch = async () => {
+      throw new TypeError('fetch failed', { cause: refused });
+    };
+    const settled = httpDriver('http://localhost', { fetch }).settle({} as never, context);
+    await expect(settled).rejects.toThrow(/^fetch failed \(connect ECONNREFUSED ::1:80\)$/);
   });
 
   test.each([

@@ -29,6 +29,7 @@ async function fixture() {
     async deliver({ id, subscription: { target, account } }, { signal }) {
       attempts.push(id);
       if (target.startsWith('flaky') && attempts.length === 1) return { status: 'failed', error: 'not reachable' };
+      if (target.startsWith('refused')) throw new AggregateError([new Error('connect ECONNREFUSED ::1:80')]);
       if (!target.startsWith('slow')) {
         delivered.push(target);
         return { status: 'delivered' };
@@ -60,6 +61,7 @@ async function fixture() {
 
   return {
     clock,
+    store,
     delivered,
     running,
     timeouts,
@@ -105,6 +107,15 @@ async function settled(): Promise<void> {
 }
 
 describe('delivery dispatcher', () => {
+  test('names the reason of a failure that has no message', async () => {
+    const { subscribe, notify, store, dispatcher } = await fixture();
+    await subscribe(addressOf(1), 'refused.example/');
+    dispatcher.start();
+    await notify(addressOf(1));
+    const deliveries = await store.deliveries.list({ state: 'pending', limit: 10 });
+    expect(deliveries).toMatchObject([{ error: 'connect ECONNREFUSED ::1:80' }]);
+  });
+
   test('delivers to others at once while two accounts have many slow targets', async () => {
     const { subscribe, notify, delivered, running, dispatcher } = await fixture();
     const [first, second, other] = [addressOf(1), addressOf(2), addressOf(3)];

@@ -89,6 +89,11 @@ describe('class of an answer', () => {
     });
   });
 
+  it('of a port that fetch does not allow names the reason, which has no code', () => {
+    const verdict = classifyError(new TypeError('fetch failed', { cause: new Error('bad port') }));
+    expect(verdict).toEqual({ outcome: 'lost', reason: 'no response: fetch failed (bad port)' });
+  });
+
   it('of a cancellation is accepted only with text in JSON', async () => {
     const answers = [json(200, 'Cancelled'), html(200), json(200, {})];
     const { upstream, advance } = upstreamFixture(() => answers.shift() ?? 'silence');
