@@ -287,8 +287,17 @@ const MEANINGS: readonly (readonly [code: string, meaning: string])[] = [
   ['57', 'the server is shutting down'],
   ['XX', 'the server found damaged data'],
   ['ECONN', 'the server cannot be reached'],
+  ['ENOENT', 'a file that the connection string names does not exist'],
+  ['ERR_INVALID_URL', 'the connection string is not a URL; encode "#", "/" and "?" in its password'],
   ['ENOTFOUND', 'the host name of the server cannot be resolved'],
   ['ETIMEDOUT', 'the server does not respond'],
+];
+
+/** Meaning of messages of `pg`, which have no code. */
+const MESSAGES: readonly (readonly [message: RegExp, meaning: string])[] = [
+  [/after calling end on the pool/, 'the pool has ended; close the book first'],
+  [/client password must be a/, 'the server requires a password'],
+  [/server does not support SSL/, 'the server has no TLS, which the connection string requires'],
 ];
 
 /** Converts a thrown value to a `StoreError`. Its message contains no SQL and no address. */
@@ -300,11 +309,11 @@ export function toStoreError(operation: string, cause: unknown): StoreError {
 
 function getMeaning(cause: unknown): string {
   const code = getErrorCode(cause);
-  // The message of `pg`, which gives no code.
-  if (/after calling end on the pool/.test(String(cause))) return 'the pool has ended; close the book first';
-  if (code === undefined) return 'the connection failed';
+  if (code === undefined) return MESSAGES.find(([text]) => text.test(String(cause)))?.[1] ?? 'the connection failed';
   const entry = MEANINGS.find(([prefix]) => code.startsWith(prefix));
-  return entry === undefined ? `the server returned the error ${code}` : `${entry[1]} (${code})`;
+  if (entry !== undefined) return `${entry[1]} (${code})`;
+  // Codes of the system and of TLS: `EPIPE`, `CERT_HAS_EXPIRED`.
+  return /^E[A-Z]|_/.test(code) ? `the connection failed (${code})` : `the server returned the error ${code}`;
 }
 
 /** Returns the error code of the server or the system, if the error has one. */

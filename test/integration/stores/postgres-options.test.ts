@@ -1,3 +1,4 @@
+import { createOrderBook } from 'intentbook';
 import {
   pgliteAccountStore,
   pgliteStore,
@@ -217,8 +218,13 @@ describe('error of PostgreSQL', () => {
     ['ECONNREFUSED', 'Unavailable', 'the server cannot be reached (ECONNREFUSED)'],
     ['ENOTFOUND', 'Unavailable', 'the host name of the server cannot be resolved (ENOTFOUND)'],
     ['ETIMEDOUT', 'Unavailable', 'the server does not respond (ETIMEDOUT)'],
+    ['ENOENT', 'Unavailable', 'a file that the connection string names does not exist (ENOENT)'],
+    ['EACCES', 'Unavailable', 'the connection failed (EACCES)'],
+    ['EPIPE', 'Unavailable', 'the connection failed (EPIPE)'],
+    ['SELF_SIGNED_CERT_IN_CHAIN', 'Unavailable', 'the connection failed (SELF_SIGNED_CERT_IN_CHAIN)'],
     ['99999', 'Unavailable', 'the server returned the error 99999'],
     ['1222', 'Unavailable', 'the server returned the error 1222'],
+    ['F0000', 'Unavailable', 'the server returned the error F0000'],
   ] as const)('%s is explained to an operator', (code, expected, meaning) => {
     const cause = createPgError(code);
     const failure = toStoreError('insert orders', cause);
@@ -236,6 +242,25 @@ describe('error of PostgreSQL', () => {
     expect(getErrorCode(cause)).toBeUndefined();
     expect(toStoreError('read', cause).message).toBe('the PostgreSQL store cannot read: the connection failed');
   });
+
+  test.each([
+    ['SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string', 'the server requires a password'],
+    ['SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a non-empty string', 'the server requires a password'],
+    ['The server does not support SSL connections', 'the server has no TLS, which the connection string requires'],
+  ])('that the driver reports without a code is explained: %s', (message, meaning) => {
+    const failure = toStoreError('open', new Error(message));
+    expect(failure.message).toBe(`the PostgreSQL store cannot open: ${meaning}`);
+  });
+
+  test.each(['postgres://user:pa#ss@host/books', 'postgres://user:pa/ss@127.0.0.1:5432/books'])(
+    'of a connection string with a password that is not encoded names it: %s',
+    async (url) => {
+      const book = createOrderBook({ chainId: 1, store: postgresStore({ url }) });
+      await expect(book.start()).rejects.toThrow(
+        /cannot open: the connection string is not a URL; encode "#", "\/" and "\?" in its password \(ERR_INVALID_URL\)$/,
+      );
+    },
+  );
 
   test('of a pool that the application has ended names the order of the two', async () => {
     const pool = new pg.Pool();
