@@ -111,7 +111,8 @@ export function defaultLocation({ books: [first] }: ServerPlan): string {
   }
 }
 
-async function createChannels({ settings }: ServerPlan): Promise<Channel[]> {
+/** Creates the notification channels of a server. */
+export async function createChannels({ settings }: Pick<ServerPlan, 'settings'>): Promise<Channel[]> {
   const { webhookAllow: allow, telegram, smtp, mailFrom: from, publicUrl } = settings;
   const { vapidSubject: subject, vapidPublicKey: publicKey, vapidPrivateKey: privateKey } = settings;
   const { emailChannel, telegramChannel, webhookChannel, webPushChannel } = await import('intentbook/channels');

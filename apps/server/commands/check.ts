@@ -1,13 +1,15 @@
 import { access, constants, open } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { dirname, resolve } from 'node:path';
-import { describePackageFailure } from '#internal';
+import { describePackageFailure, formatError } from '#internal';
 import { payoutFile } from '../books/affiliate-payouts.ts';
 import { createDenyList } from '../books/deny-list.ts';
 import { readFees } from '../books/fee-policies.ts';
-import { defaultLocation, isDatabase } from '../books/open-accounts.ts';
+import { createChannels, defaultLocation, isDatabase } from '../books/open-accounts.ts';
 import { quoteOptions } from '../books/quote-options.ts';
+import { upstreamOptions } from '../books/upstream-options.ts';
 import { type BookPlan, getAddress, type ServerPlan } from '../config/plan.ts';
+import { MissingPackageError } from '../require-package.ts';
 import { SERVER_SETTINGS } from '../settings/server-settings.ts';
 import type { SettingTable } from '../settings/setting.ts';
 
@@ -47,7 +49,7 @@ export async function checkSettings(plan: ServerPlan, folder = '.', connect = fa
       const { path, chain, chainId, environment } = book;
       return { path, chain, chainId, environment, database: getDatabase(book) };
     }),
-    problems: [...(await packageProblems(plan)), ...payoutProblems(plan, folder), ...problems.flat()],
+    problems: [...(await packageProblems(plan)), ...(await serverProblems(plan, folder)), ...problems.flat()],
     notChecked: findUnchecked(plan, connect),
   };
 }
@@ -131,33 +133,35 @@ async function schemaProblems({ books, settings: { accounts } }: ServerPlan): Pr
   return [...(await Promise.all(checks)).flat(), ...ofAccounts.map((line) => `accounts: ${line}`)];
 }
 
-/** Checks the file of payouts. */
-function payoutProblems({ settings: { affiliatePayouts: file } }: ServerPlan, folder: string): string[] {
-  try {
-    if (file !== undefined) payoutFile(resolve(folder, file));
-    return [];
-  } catch (error) {
-    return [error instanceof Error ? error.message : String(error)];
-  }
+/** Checks the file of payouts and the options of the notification channels. */
+function serverProblems(plan: ServerPlan, folder: string): Promise<string[]> {
+  const { affiliatePayouts: file } = plan.settings;
+  return listFailures([() => file !== undefined && payoutFile(resolve(folder, file)), () => createChannels(plan)]);
 }
 
 async function fileProblems({ settings, chain, path }: BookPlan): Promise<string[]> {
-  const checks = [
+  const problems = await listFailures([
     () => createDenyList(settings.deniedAddresses).close(),
     () => createDenyList(settings.deniedTokens).close(),
     () => readFees(settings),
-    // The simulation of quotes requires a package, which is checked separately.
+    () => upstreamOptions(settings),
+    // The simulation of quotes requires a package.
     () => quoteOptions({ ...settings, chain, verifyQuotes: false }),
-  ];
-  const problems: string[] = [];
+  ]);
+  return problems.map((problem) => `${path}: ${problem}`);
+}
+
+/** Returns the messages of the functions that fail. Packages are checked separately. */
+async function listFailures(checks: readonly (() => unknown)[]): Promise<string[]> {
+  const failures: string[] = [];
   for (const check of checks) {
     try {
       await check();
     } catch (error) {
-      problems.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+      if (!(error instanceof MissingPackageError)) failures.push(formatError(error));
     }
   }
-  return problems;
+  return failures;
 }
 
 async function packageProblems({ settings, books }: ServerPlan): Promise<string[]> {

@@ -170,6 +170,22 @@ describe('intentbook check', () => {
   test.each(['off', ':memory:', 'postgres://db/books'])('keeps the location %s of the account store', (accounts) => {
     expect(mergeSettings({ folder: '/srv' }, { accounts })).toEqual({ folder: '/srv', accounts });
     expect(mergeSettings({ accounts, folder: '/srv' }, { accounts: 'a.sqlite' }).accounts).toBe(resolve('a.sqlite'));
+    expect(mergeSettings({ host: './a', folder: '/srv' }, { host: './b' }).host).toBe(resolve('b'));
+    expect(mergeSettings({ host: './a', folder: '/srv' }, { host: '::1' }).host).toBe('::1');
+  });
+
+  test.each([
+    [['--telegram-token', '1:a', '--telegram-bot', '@book'], 'telegramChannel: bot must be the name of a bot'],
+    [
+      ['--vapid-subject', 'mailto:a@b', '--vapid-public-key', 'BA', '--vapid-private-key', 'AA'],
+      'webPushChannel: subject must be an https URL',
+    ],
+    [['--upstream', 'http://a', '--upstream-reads', '0'], 'budget.read must be a positive number, got 0'],
+    [['--upstream', 'http://a', '--upstream-contact', 'a(b)'], 'contact must be a URL or a mail address'],
+    [['--upstream', 'http://a/api/v1'], 'url must be the part before /api/v1'],
+  ])('lists settings %j with which the server does not start', async (flags, problem) => {
+    const ended = await intentbook(['check', ...flags], { cwd: await scratch() }).ended;
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining(problem) });
   });
 
   test('lists fee policies, prices and gas prices with which the server does not start', async () => {
