@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { StoreError } from 'intentbook';
 import { assertKnownOptions } from 'intentbook/store-kit';
 import { assertBookFile, assertFileExists, assertOwnLog, COPY_ID } from './connection.ts';
@@ -33,11 +33,13 @@ const PAGES_PER_STEP = 1024;
  */
 export async function backupSqlite(options: SqliteBackupOptions): Promise<void> {
   assertKnownOptions('backupSqlite', options, ['from', 'to', 'onProgress']);
-  const { from, to, onProgress } = options;
-  for (const [name, path] of Object.entries({ from, to })) {
+  const { onProgress } = options;
+  for (const [name, path] of Object.entries({ from: options.from, to: options.to })) {
     if (typeof path === 'string' && path !== '') continue;
     throw new TypeError(`backupSqlite: \`${name}\` must be a file path, got ${JSON.stringify(path)}`);
   }
+  // The working directory may change during the copy.
+  const [from, to] = [resolve(options.from), resolve(options.to)];
   assertFileExists(from);
   if (existsSync(to)) throw new StoreError('Unavailable', `the file "${to}" already exists`);
   const driver = await loadDriver();

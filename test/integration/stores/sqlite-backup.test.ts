@@ -1,5 +1,5 @@
 import { chmodSync, copyFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { AccountStore, Store } from 'intentbook';
 import { systemClock } from 'intentbook';
@@ -61,6 +61,22 @@ test.each([
   await insert(again, 8);
   expect(await again.events.last()).toBe(first + 2); // the same log epoch
   await again.close();
+});
+
+test('a backup with relative paths is complete although the working directory changes', async () => {
+  using file = temporaryFile();
+  const directory = process.cwd();
+  const store = await opened(file.path);
+  await insert(store, 1);
+  await store.close();
+  process.chdir(file.directory);
+  try {
+    const onProgress = () => process.chdir(directory);
+    await backupSqlite({ from: basename(file.path), to: 'relative.sqlite', onProgress });
+  } finally {
+    process.chdir(directory);
+  }
+  expect(readdirSync(file.directory).filter((name) => name.startsWith('relative'))).toEqual(['relative.sqlite']);
 });
 
 test('each restore of one backup begins another log epoch, also after the backup was opened', async () => {
