@@ -103,12 +103,12 @@ export function parseAddress(where: string, name: string, value: string): Addres
 /**
  * Parses the path prefix of a mount. Trailing slashes are removed.
  *
- * @throws TypeError if it does not begin with a slash.
+ * @throws TypeError if a client sends another path for it.
  */
 export function parsePrefix(where: string, prefix = ''): string {
   if (prefix === '') return prefix;
-  if (typeof prefix === 'string' && prefix.startsWith('/')) return prefix.replace(/\/+$/, '');
-  throw new TypeError(`${where}: prefix must begin with a slash, got ${formatValue(prefix)}`);
+  if (new URL(prefix, 'ws://a').pathname === prefix) return prefix.replace(/\/+$/, '');
+  throw new TypeError(`${where}: prefix must be a path, got ${formatValue(prefix)}`);
 }
 
 /**

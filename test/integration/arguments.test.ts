@@ -62,13 +62,20 @@ describe('options of viem adapters', () => {
 describe('prefix of a mount', () => {
   const api = { handle: async () => ({ status: 204, headers: {} }) };
 
-  test.each([nodeHandler, fetchHandler])('must begin with a slash in %o', (create) => {
-    const message = `${create.name}: prefix must begin with a slash, got `;
+  test.each([nodeHandler, fetchHandler])('must be a path in %o', (create) => {
+    const message = `${create.name}: prefix must be a path, got `;
     for (const [prefix, text] of [
       ['sepolia', '"sepolia"'],
       [5, '5'],
       [['/sepolia'], 'an array'],
       [null, 'null'],
+      // Clients send another path for each of these.
+      ['/a/../b', '"/a/../b"'],
+      ['/./a', '"/./a"'],
+      ['/a?b', '"/a?b"'],
+      ['/a#b', '"/a#b"'],
+      ['/a b', '"/a b"'],
+      ['/ö', '"/ö"'],
     ] as const) {
       expect(calling(create, api, { prefix })).toThrow(new TypeError(message + text));
     }

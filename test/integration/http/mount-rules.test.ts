@@ -307,7 +307,7 @@ test('fetch handler reports a body aborted by its client in every host', async (
 
 test.each([nodeHandler, fetchHandler])('rejects %o, which it does not support', (handler) => {
   const api: Api = { handle: async () => ({ status: 200, headers: {} }) };
-  expect(() => handler(api, { prefix: 'sepolia' })).toThrow('must begin with a slash');
+  expect(() => handler(api, { prefix: 'sepolia' })).toThrow('must be a path');
   // The compiler rejects a misspelled option too.
   expect(() => handler(api, { prefx: '/sepolia' } as object)).toThrow('did you mean "prefix"?');
 });
