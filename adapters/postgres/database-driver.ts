@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
+import { types } from 'node:util';
 import { StoreError } from 'intentbook';
 import type { PoolConfig } from 'pg';
 import { describePackageFailure } from '#internal';
@@ -316,7 +317,10 @@ function getMeaning(cause: unknown): string {
   return /^E[A-Z]|_/.test(code) ? `the connection failed (${code})` : `the server returned the error ${code}`;
 }
 
-/** Returns the error code of the server or the system, if the error has one. */
+/**
+ * Returns the error code of the server or the system, if the error has one. Errors of Node.js are of another realm for
+ * code that Jest runs.
+ */
 export function getErrorCode(cause: unknown): string | undefined {
-  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined;
+  return types.isNativeError(cause) && 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined;
 }

@@ -120,7 +120,7 @@ const INVALID_VALUE = /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG)/;
 /** Converts a thrown value to a `StoreError`. Its message contains no SQL. */
 export function toStoreError(operation: string, cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause;
-  const isInvalid = cause instanceof Error && 'code' in cause && INVALID_VALUE.test(String(cause.code));
+  const isInvalid = INVALID_VALUE.test(String(Object(cause).code));
   return new StoreError(
     isInvalid ? 'InvalidValue' : 'Unavailable',
     `the SQLite store cannot ${operation}: ${getMeaning(cause)}`,
@@ -140,13 +140,12 @@ export function isDamage(error: unknown): boolean {
 }
 
 function getMeaning(cause: unknown): string {
-  if (!(cause instanceof Error)) return 'the driver failed';
-  const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined;
-  if (code === undefined || 'syscall' in cause) {
-    // An error of the driver itself about its use, such as a missing directory or a closed or busy handle, or an error
-    // of the file system with its path.
-    return cause.message;
-  }
+  // Errors of Node.js are of another realm for code that Jest runs.
+  const { message, code, syscall } = Object(cause) as Partial<NodeJS.ErrnoException>;
+  if (typeof message !== 'string') return 'the driver failed';
+  // An error of the driver itself about its use, such as a missing directory or a closed or busy handle, or an error of
+  // the file system with its path.
+  if (typeof code !== 'string' || syscall !== undefined) return message;
   const entry = MEANINGS.find(([prefix]) => code.startsWith(prefix));
   return entry === undefined ? code : `${entry[1]} (${code})`;
 }

@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import type { SqliteDatabase, SqliteStatement } from './database-driver.ts';
 
 /** The part of the module `node:sqlite` that is used. */
@@ -153,7 +154,7 @@ function translate<T>(call: () => T): T {
   try {
     return call();
   } catch (cause) {
-    if (cause instanceof Error && 'errcode' in cause && typeof cause.errcode === 'number') {
+    if (types.isNativeError(cause) && 'errcode' in cause && typeof cause.errcode === 'number') {
       throw Object.assign(cause, { code: CODES[cause.errcode] ?? CODES[cause.errcode & 0xff] ?? `SQLITE_ERROR` });
     }
     throw cause;

@@ -1,5 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { types } from 'node:util';
 
 /** Identity of a process. */
 export interface ProcessIdentity {
@@ -77,7 +78,7 @@ function exists(pid: number): boolean {
     return true;
   } catch (error) {
     // EPERM means that the process exists and belongs to another user.
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
+    return !(types.isNativeError(error) && 'code' in error && error.code === 'ESRCH');
   }
 }
 

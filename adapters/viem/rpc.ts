@@ -52,17 +52,16 @@ export async function callRpc(
 
 /** Returns the short message and the details of viem's errors, which do not contain the node's URL. */
 function getReason(error: unknown): string {
-  if (!(error instanceof Error)) return 'failed';
-  const { shortMessage, details } = error as { shortMessage?: unknown; details?: unknown }; // of viem's own errors
+  const { shortMessage, details } = Object(error) as { shortMessage?: unknown; details?: unknown }; // of viem's own errors
   const texts = [shortMessage, details].filter((text): text is string => typeof text === 'string' && text !== '');
-  const code = findNetworkCode(error);
-  // Cut before the search, which takes quadratic time in a long word.
-  const reason =
-    texts.length === 0
-      ? 'failed'
-      : texts.join(' ').slice(0, MAX_SEARCHED).replaceAll(URLS, '…').replaceAll(SEPARATORS, ' ');
-  return reason.slice(0, MAX_REASON) + (code === undefined ? '' : ` (${code})`);
+  const cause = findNetworkCause(listCauses(error));
+  return (texts.length === 0 ? 'failed' : clean(texts.join(' '))) + (cause === undefined ? '' : ` (${clean(cause)})`);
 }
+
+/** Removes URLs and control characters of a text, and limits its length. */
+const clean = (text: string): string =>
+  // Cut before the search, which takes quadratic time in a long word.
+  text.slice(0, MAX_SEARCHED).replaceAll(URLS, '…').replaceAll(SEPARATORS, ' ').slice(0, MAX_REASON);
 
 /** Characters of a message in which URLs are searched. */
 const MAX_SEARCHED = 2_000;
@@ -75,30 +74,44 @@ const SEPARATORS = /[\p{Cc}\p{Zl}\p{Zp}]+/gu;
 
 const URLS = /\w+:\/\/\S+/g;
 
-/** Finds the code of a network error among the causes: `ECONNREFUSED`. */
-function findNetworkCode(error: unknown): string | undefined {
-  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
-    if ('code' in cause && typeof cause.code === 'string' && /^[A-Z][A-Z_]{2,40}$/.test(cause.code)) return cause.code;
-  }
-  return undefined;
+/** Members of an error or of one of its causes. */
+interface Cause {
+  readonly code?: unknown;
+  readonly message?: unknown;
+  readonly cause?: unknown;
 }
 
-function isUnsupported(error: unknown): boolean {
-  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
-    if ('code' in cause && (cause.code === METHOD_NOT_FOUND || cause.code === METHOD_NOT_SUPPORTED)) return true;
-    if (UNSUPPORTED.test(cause.message)) return true;
+/** Maximum number of causes. One of them may be the error itself. */
+const MAX_CAUSES = 10;
+
+/** Returns an error and its causes, also those of another realm. */
+function listCauses(error: unknown): readonly Cause[] {
+  const found: Cause[] = [];
+  for (let each = error; typeof each === 'object' && each !== null && found.length < MAX_CAUSES; ) {
+    found.push(each);
+    each = (each as Cause).cause;
   }
-  return false;
+  return found;
 }
 
-function isRejected(error: unknown): boolean {
-  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
-    const code = 'code' in cause && typeof cause.code === 'number' ? cause.code : 0;
-    if (code === TRANSACTION_REJECTED || (code <= -38_010 && code >= -38_026)) return true;
-    if (/insufficient funds|intrinsic gas|exceeds? block gas limit/i.test(cause.message)) return true;
-  }
-  return false;
+/** Finds the code of a network error, `ECONNREFUSED`, or the reason of `fetch` for an error without one: `bad port`. */
+function findNetworkCause(causes: readonly Cause[]): string | undefined {
+  const isText = (text: unknown): text is string => typeof text === 'string';
+  const code = causes.map((cause) => cause.code).find((each) => isText(each) && /^[A-Z][A-Z_]{2,40}$/.test(each));
+  const failed = causes.findIndex(({ message }) => message === 'fetch failed');
+  return [code, causes[failed + 1]?.message].slice(0, failed < 0 ? 1 : 2).find(isText);
 }
+
+const isUnsupported = (error: unknown): boolean =>
+  listCauses(error).some(({ code, message }) => {
+    return code === METHOD_NOT_FOUND || code === METHOD_NOT_SUPPORTED || UNSUPPORTED.test(String(message));
+  });
+
+const isRejected = (error: unknown): boolean =>
+  listCauses(error).some(({ code, message }) => {
+    if (code === TRANSACTION_REJECTED || (Number(code) <= -38_010 && Number(code) >= -38_026)) return true;
+    return /insufficient funds|intrinsic gas|exceeds? block gas limit/i.test(String(message));
+  });
 
 const TRANSACTION_REJECTED = -32003;
 
