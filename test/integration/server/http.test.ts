@@ -40,6 +40,8 @@ async function open(url: string) {
 
 async function exchange(url: string, bytes: string): Promise<string> {
   const connection = await open(url);
+  // A server that keeps the connection, as with a planted fault, would end the test after two minutes.
+  connection.socket.setTimeout(10_000, () => connection.socket.destroy());
   connection.socket.write(bytes);
   await once(connection.socket, 'close');
   return connection.received;
