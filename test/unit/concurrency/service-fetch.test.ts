@@ -82,3 +82,10 @@ test('a later response does not shorten the pause that an earlier one requires',
   await Promise.all([1, 2, 3].map(() => send('http://service.test/', {})));
   await expect(send('http://service.test/', {})).rejects.toThrow('receives no request for 60 s');
 });
+
+test('a pause of one host does not apply to another one', async () => {
+  const responses = [{ status: 429, headers: { 'retry-after': '60' } }, { status: 200 }];
+  const send = createServiceFetch(async () => new Response('', responses.shift()));
+  await send('http://service.test/', {});
+  expect((await send('http://other.test/', {})).status).toBe(200);
+});
