@@ -202,7 +202,10 @@ function parseUrl(url: string) {
   return { base: parsed.href.replace(/\/+$/, ''), credentials: btoa(String.fromCharCode(...bytes)) };
 }
 
-/** Returns the innermost message of a failed connection, the first of several, such as `connect ECONNREFUSED 127.0.0.1:8080`. */
+/**
+ * Returns the innermost message of a failed connection, such as `connect ECONNREFUSED 127.0.0.1:8080`: the first one of
+ * attempts at several addresses.
+ */
 function formatCause(error: unknown): string {
   const { errors, cause = errors?.[0], message } = Object(error) as Partial<AggregateError>;
   return cause === undefined ? String(message ?? error) : formatCause(cause);

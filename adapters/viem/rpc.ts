@@ -52,7 +52,8 @@ export async function callRpc(
 
 /** Returns the short message and the details of viem's errors, which do not contain the node's URL. */
 function getReason(error: unknown): string {
-  const { shortMessage, details } = Object(error) as { shortMessage?: unknown; details?: unknown }; // of viem's own errors
+  // Members of viem's own errors.
+  const { shortMessage, details } = Object(error) as { shortMessage?: unknown; details?: unknown };
   const texts = [shortMessage, details].filter((text): text is string => typeof text === 'string' && text !== '');
   const cause = findNetworkCause(listCauses(error));
   return (texts.length === 0 ? 'failed' : clean(texts.join(' '))) + (cause === undefined ? '' : ` (${clean(cause)})`);
@@ -94,7 +95,7 @@ function listCauses(error: unknown): readonly Cause[] {
   return found;
 }
 
-/** Finds the code of a network error, `ECONNREFUSED`, or the reason of `fetch` for an error without one: `bad port`. */
+/** Finds the code of a network error, `ECONNREFUSED`, or the reason that `fetch` has instead: `bad port`. */
 function findNetworkCause(causes: readonly Cause[]): string | undefined {
   const isText = (text: unknown): text is string => typeof text === 'string';
   const code = causes.map((cause) => cause.code).find((each) => isText(each) && /^[A-Z][A-Z_]{2,40}$/.test(each));
