@@ -8,12 +8,13 @@ import { memoryStore } from 'intentbook/memory';
 import type { OpenApiDocument } from 'intentbook/openapi';
 import { openApiDocument } from 'intentbook/openapi';
 import { openApiPages, serve } from 'intentbook/server';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { accountRoutes } from '../../../src/http/account-routes/index.ts';
 import { OPERATIONS } from '../../../src/http/openapi/operations.ts';
 import { ORDER_BOOK_ROUTES } from '../../../src/http/routes/index.ts';
 import { PROBE_ROUTES } from '../../../src/http/routes/system.ts';
 import { CODE_DIFFERENCES } from '../../../src/protocol/profile-codes.ts';
+import { readPage } from '../../package/docs-pages.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const folder = mkdtempSync(join(root, 'test/integration/http/.generated-'));
@@ -186,10 +187,38 @@ describe('generated types', () => {
     );
   });
 
-  test('types of both generators compile', () => {
+  const [, recipe = ''] = /^```typescript\n([\s\S]*?)^```$/m.exec(readPage('docs/reference/http.md').text) ?? [];
+
+  test('client of the page prints what the page states', async () => {
+    const server = await serve({ port: 0, books: [{ chain: 'sepolia', path: '/', db: ':memory:' }] });
+    writeFileSync(join(folder, 'recipe.ts'), recipe.replace('./intentbook.d.ts', './schema.d.ts'));
+    writeFileSync(join(folder, 'run.ts'), recipe.replace('http://127.0.0.1:8080', server.url));
+    const print = vi.spyOn(console, 'log').mockImplementation(() => {});
+    await import(/* @vite-ignore */ join(folder, 'run.ts'));
+    expect(print.mock.calls).toEqual([[200, 0], ['InvalidBody']]);
+    print.mockRestore();
+    await server.close();
+  });
+
+  test('client of the page has a call for every operation', () => {
+    const calls = operations.map(({ method, path }) => `client.${method.toUpperCase()}('${path}', {} as never),`);
+    expect(calls.length).toBeGreaterThan(60);
+    writeFileSync(
+      join(folder, 'every.ts'),
+      `import createClient from 'openapi-fetch';
+      import type { paths } from './schema.d.ts';
+      const client = createClient<paths>({ baseUrl: '' });
+      export const everyCall = () => [${calls.join('\n')}];
+      // @ts-expect-error a route that is not there
+      export const nowhere = () => client.GET('/api/v1/nowhere', {} as never);
+      `,
+    );
+  });
+
+  test('types of all generators compile', () => {
     const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
     const options = ['--strict', '--target', 'es2022', '--module', 'nodenext', '--types', 'node', '--skipLibCheck'];
-    const files = ['use.ts', 'client.ts'].map((name) => join(folder, name));
+    const files = ['use.ts', 'client.ts', 'recipe.ts', 'every.ts'].map((name) => join(folder, name));
     const { status, stdout } = spawnSync(process.execPath, [tsc, '--noEmit', '--ignoreConfig', ...options, ...files]);
     expect([status, String(stdout)]).toEqual([0, '']);
   });
