@@ -184,10 +184,10 @@ export function createSender(url: string, options: ClientOptions, prefix = '/api
  */
 function parseUrl(url: string) {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  const isValid = parsed === undefined ? typeof url === 'string' && /^(?:$|[./])/.test(url) : isHttp(parsed);
+  const isValid = typeof url === 'string' && (parsed === undefined ? /^(?:$|[./])/.test(url) : isHttp(parsed));
   // A password and a path are not repeated, because they may be secret.
   if (!isValid) {
-    const shown = String(url).replace(/.*@|(?<=[^:/])[/?#].*/gs, '…');
+    const shown = Object(url) === url ? 'an object' : String(url).replace(/.*@|(?<=[^:/])[/?#].*/gs, '…');
     throw new TypeError(`createClient: url must be an http or https URL, got ${shown}`);
   }
   // The path of a request is appended, and would become a part of them.

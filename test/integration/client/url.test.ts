@@ -85,6 +85,9 @@ describe('URL of a client', () => {
     ['book.example?key=secret', 'book.example…'],
     [undefined, 'undefined'],
     [8080, '8080'],
+    [{ url: 'http://localhost' }, 'an object'],
+    [new URL('http://localhost'), 'an object'],
+    [[], 'an object'],
   ])('must not be %s', (url, shown) => {
     const create = () => createClient(url as string);
     expect(create).toThrow(new TypeError(`createClient: url must be an http or https URL, got ${shown}`));
