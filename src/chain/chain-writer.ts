@@ -8,7 +8,7 @@ import { formatValue } from '../protocol/format-value.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
 import { toConflict } from '../records/new-events.ts';
-import { assertKnownOptions } from '../validation/options.ts';
+import { assertKnownOptions, requireList } from '../validation/options.ts';
 import { findRepeatedTrade } from './attribution.ts';
 import type { BatchContext } from './batch-context.ts';
 import type { ChainApi, ChainContext } from './chain-api.ts';
@@ -235,9 +235,11 @@ export function assertBatch(batch: ChainBatch): void {
       else if (typeof value === 'object' && value !== null) checkMembers(`${path}.${name}`, value);
     }
   };
-  events.forEach((event, i) => void checkMembers(`events[${i}]`, event));
+  requireList('events', events).forEach((event, i) => void checkMembers(`events[${i}]`, event));
+  if (Object(through) !== through)
+    throw new TypeError(`chain.apply: through must be an object, got ${formatValue(through)}`);
   checkMembers('through', through);
-  blocks.forEach((block, i) => void checkMembers(`blocks[${i}]`, block));
+  requireList('blocks', blocks).forEach((block, i) => void checkMembers(`blocks[${i}]`, block));
   for (const hash of settleCalls.keys()) check('the hash of settleCalls', hash);
 }
 

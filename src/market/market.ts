@@ -41,7 +41,7 @@ export function createMarket(tools: AccountTools, sources: MarketSources): Marke
   // The failures of sources were reported.
   const findPrice: Market['findPrice'] = ({ chainId, token }) => usdPrices.get(chainId, token).catch(() => undefined);
   const ownHistory = createOwnHistory({ ...tools, dollarTokens: sources.slippage.dollarTokens, readPrice: findPrice });
-  const slippage = createSlippage({ ...tools, options: sources.slippage, usdPrices, ownHistory });
+  const { readHistory, ...slippage } = createSlippage({ ...tools, options: sources.slippage, usdPrices, ownHistory });
   return {
     usdPrices,
     slippage,
@@ -49,7 +49,7 @@ export function createMarket(tools: AccountTools, sources: MarketSources): Marke
     simulation: createSimulation(tools, sources.simulators),
     pools: createPools(tools, sources.pools),
     findPrice,
-    readHistory: slippage.readHistory,
+    readHistory,
     stop: () => ownHistory.stop(),
   };
 }

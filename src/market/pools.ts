@@ -6,14 +6,15 @@ import { OrderBookError } from '../errors.ts';
 import type { PoolSource, PoolYield } from '../ports/pools.ts';
 import { type Address, parseHex } from '../protocol/hex.ts';
 import { hexSchema, parseShape } from '../protocol/shape.ts';
+import { requireAddress, requireList } from '../validation/options.ts';
 import { requireChainId } from '../validation/parameters.ts';
 
 /** Pool methods. */
 export interface PoolApi {
   /**
    * Returns the pools of a chain with the given addresses, or without addresses the 500 largest ones by value. Rejects
-   * with `InvalidParameter` for an invalid chain id; with an `AccountError` of status 400 for more than 500 addresses,
-   * of status 503 if there is no source or if all sources fail.
+   * with `InvalidParameter` for an invalid chain id or address; with an `AccountError` of status 400 for more than 500
+   * addresses, of status 503 if there is no source or if all sources fail.
    */
   list(chainId: number, addresses?: readonly Address[]): Promise<readonly PoolYield[]>;
   /** Returns the mean yield of each project in percent, rounded to 6 decimals. Rejects like `list`. */
@@ -83,12 +84,12 @@ export function createPools(tools: AccountTools, sources: readonly PoolSource[])
 
   return {
     async list(chainId, addresses = []) {
-      if (addresses.length > MAX_POOLS) {
+      if (requireList('addresses', addresses).length > MAX_POOLS) {
         throw new AccountError(400, `At most ${MAX_POOLS} pool addresses are allowed`);
       }
+      const wanted = new Set(addresses.map((address) => requireAddress('addresses', address)));
       const pools = await readPools(chainId);
-      if (addresses.length === 0) return [...pools].sort((a, b) => b.tvl - a.tvl).slice(0, MAX_POOLS);
-      const wanted = new Set(addresses.map((address) => address.toLowerCase()));
+      if (wanted.size === 0) return [...pools].sort((a, b) => b.tvl - a.tvl).slice(0, MAX_POOLS);
       return pools.filter(({ address }) => wanted.has(address)).slice(0, MAX_POOLS);
     },
     async averageApr(chainId) {

@@ -11,6 +11,7 @@ import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address } from '../protocol/hex.ts';
 import { getNativeCurrency } from '../protocol/native-currency.ts';
 import { hexSchema, parseShape } from '../protocol/shape.ts';
+import { requireList } from '../validation/options.ts';
 import { requireChainId, requireToken } from '../validation/parameters.ts';
 
 /** A token with its metadata. A member is absent if it is unknown. */
@@ -129,7 +130,8 @@ export function createTokenApi(tools: AccountTools, holders: readonly TokenHolde
       return details;
     },
     async getMany(chainId, tokens) {
-      if (tokens.length === 0 || tokens.length > MAX_TOKENS) {
+      const { length } = requireList('tokenAddresses', tokens);
+      if (length === 0 || length > MAX_TOKENS) {
         throw new AccountError(400, `tokenAddresses: ${SIZE.error}`);
       }
       const addresses = tokens.map((token) => requireToken(token, 'tokenAddresses'));

@@ -125,6 +125,11 @@ describe('slippage route', () => {
   const prices = fixedUsdPrices({ [SEPOLIA]: { [COW]: 2.5, [WETH]: 100 } });
   const options = { usdPrices: { sources: [prices] }, slippage: { histories: [rising.source], defaultBps: 70 } };
 
+  it('has no method besides those of its type', async () => {
+    await using fixture = await slippageFixture(options);
+    expect(Object.keys(fixture.accounts.slippage).sort()).toEqual(['get', 'volatility']);
+  });
+
   it('returns the volatility of the pair, rounded up and limited to 50 %', async () => {
     await using fixture = await slippageFixture(options);
     expect(await fixture.request(`${COW}-${WETH}`)).toEqual([200, { slippageBps: 2000 }, CACHED]);

@@ -85,6 +85,23 @@ describe('a JavaScript caller', () => {
     expect((await fixture.book.chain.progress()).indexedBlock).toBeNull();
   });
 
+  test('of chain.apply receives the name of a member that is missing', async () => {
+    await using fixture = await admissionFixture();
+    const apply = (batch: object) => fixture.book.chain.apply(batch as never);
+    const through = blockOf(5);
+    await expect(apply({})).rejects.toThrow('events: must be a list, got undefined');
+    await expect(apply({ events: {}, through })).rejects.toThrow('events: must be a list, got an object');
+    await expect(apply({ events: [], through, blocks: 5 })).rejects.toThrow('blocks: must be a list, got 5');
+    for (const [value, text] of [
+      [undefined, 'undefined'],
+      [null, 'null'],
+      [5, '5'],
+    ] as const) {
+      const message = `chain.apply: through must be an object, got ${text}`;
+      await expect(apply({ events: [], through: value })).rejects.toThrow(message);
+    }
+  });
+
   test('loses no order of a list that contains other values', async () => {
     await using fixture = await admissionFixture();
     const results = await fixture.book.orders.submitMany([null as never, await orderOf(), 5 as never]);
@@ -103,6 +120,9 @@ describe('a JavaScript caller', () => {
   test.each<[string, (accounts: Accounts) => Promise<unknown>, object]>([
     ['tokens', ({ balances }) => balances.get(SEPOLIA, alice, null as never), { code: 'InvalidParameter' }],
     ['a token', ({ balances }) => balances.get(SEPOLIA, alice, [5 as never]), { status: 400 }],
+    ['token details', ({ tokens }) => tokens.getMany(SEPOLIA, null as never), { code: 'InvalidParameter' }],
+    ['pools', ({ pools }) => pools.list(SEPOLIA, null as never), { code: 'InvalidParameter' }],
+    ['a pool', ({ pools }) => pools.list(SEPOLIA, [5 as never]), { code: 'InvalidParameter' }],
     ['a code', ({ affiliates }) => affiliates.byCode(5 as never), { code: 'InvalidParameter' }],
   ])('of accounts receives a rejection for %s of another type', async (_, call, rejection) => {
     const { accounts } = await accountFixture({}, { chain: scriptedChain({ balanceAndAllowance: FUNDED }) });
