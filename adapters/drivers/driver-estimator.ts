@@ -1,5 +1,5 @@
 import type { Address, Estimate, Estimator, EstimatorResponse, SolverRejection, Trade } from 'intentbook';
-import { assertKnownOptions, parseHex, requireInteger } from '#internal';
+import { assertKnownOptions, parseHex, requireFunction, requireInteger } from '#internal';
 import { createDriverConnection, type HttpDriverOptions } from './http-driver.ts';
 import { createResponseError, findError, sendRequest } from './requests.ts';
 
@@ -34,6 +34,7 @@ export function driverEstimator(url: string, options: DriverEstimatorOptions = {
   const connection = createDriverConnection('driverEstimator', url, options);
   const { gas = 250_000, now = Date.now } = options;
   requireInteger(`driverEstimator: gas`, gas, 1);
+  requireFunction('driverEstimator: now', now);
   return {
     name: connection.name,
     async estimate(trade, { signal, timeout }) {

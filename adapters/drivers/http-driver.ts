@@ -1,5 +1,12 @@
 import type { Address, SolverDriver } from 'intentbook';
-import { assertKnownOptions, createHeaders, parseHex, parseServiceUrl, requireInteger } from '#internal';
+import {
+  assertKnownOptions,
+  createHeaders,
+  parseHex,
+  parseServiceUrl,
+  requireFunction,
+  requireInteger,
+} from '#internal';
 import { createResponseError, type DriverConnection, sendRequest } from './requests.ts';
 
 /** Options of a driver over HTTP. */
@@ -88,11 +95,12 @@ export function createDriverConnection(
   options: Pick<HttpDriverOptions, 'name' | 'headers' | 'maxBytes' | 'fetch'>,
 ): DriverConnection {
   const service = parseServiceUrl(caller, url);
-  const { name = service.base.host, maxBytes = 10_000_000 } = options;
+  const { name = service.base.host, maxBytes = 10_000_000, fetch: send = fetch } = options;
+  requireFunction(`${caller}: fetch`, send);
   requireInteger(`${caller}: maxBytes`, maxBytes, 1);
   const json = { accept: 'application/json' };
   const headers = createHeaders(`${caller}: headers`, json, service.authorization, options.headers ?? {});
-  return { name, service, headers, maxBytes, fetch: options.fetch ?? fetch };
+  return { name, service, headers, maxBytes, fetch: send };
 }
 
 function parseSubmissionAddress(text: string | undefined): Address | undefined {

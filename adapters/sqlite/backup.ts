@@ -3,6 +3,7 @@ import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { StoreError } from 'intentbook';
 import { assertKnownOptions } from 'intentbook/store-kit';
+import { requireFunction } from '#internal';
 import { assertBookFile, assertFileExists, assertOwnLog, COPY_ID } from './connection.ts';
 import { type BetterSqlite, loadDriver, openDatabase, toStoreError } from './database-driver.ts';
 import { requestLogEpoch } from './log-epoch.ts';
@@ -38,6 +39,7 @@ export async function backupSqlite(options: SqliteBackupOptions): Promise<void> 
     if (typeof path === 'string' && path !== '') continue;
     throw new TypeError(`backupSqlite: \`${name}\` must be a file path, got ${JSON.stringify(path)}`);
   }
+  if (onProgress !== undefined) requireFunction('backupSqlite: onProgress', onProgress);
   // The working directory may change during the copy.
   const [from, to] = [resolve(options.from), resolve(options.to)];
   assertFileExists(from);

@@ -1,5 +1,12 @@
 import type { UpstreamClass } from 'intentbook';
-import { assertKnownOptions, formatSecret, parseServiceUrl, type ServiceUrl, VERSION } from '#internal';
+import {
+  assertKnownOptions,
+  formatSecret,
+  parseServiceUrl,
+  requireFunction,
+  type ServiceUrl,
+  VERSION,
+} from '#internal';
 import type { BudgetLimits } from './budget.ts';
 
 /** A value, or a function that returns it. It is called for each request, so a file with a new key needs no restart. */
@@ -53,7 +60,7 @@ export interface Access {
 
 /** Checks options. @throws TypeError if one of them is malformed. Values of keys and headers are not repeated. */
 export function parseAccess(caller: string, options: UpstreamAccessOptions): Access {
-  const { apiKey, headers = {}, contact } = options;
+  const { apiKey, headers = {}, contact, fetch: send = fetch } = options;
   const service = parseServiceUrl(caller, options.url);
   const [base = '', version] = service.base.pathname.split(/(\/api\/v\d.*)/);
   if (version !== undefined) {
@@ -71,6 +78,7 @@ export function parseAccess(caller: string, options: UpstreamAccessOptions): Acc
   if (contact !== undefined && !(typeof contact === 'string' && /^[!-'*-~]{1,200}$/.test(contact))) {
     throw new TypeError(`${caller}: contact must be a URL or a mail address without parentheses`);
   }
+  requireFunction(`${caller}: fetch`, send);
   const budget = parseNumbers(caller, 'budget', options.budget, { read: 1.5, write: 2, quote: 2, concurrency: 2 });
   if (!Number.isSafeInteger(budget.concurrency)) {
     throw new TypeError(`${caller}: budget.concurrency must be a positive integer, got ${budget.concurrency}`);
@@ -81,7 +89,7 @@ export function parseAccess(caller: string, options: UpstreamAccessOptions): Acc
     apiKey,
     headers,
     userAgent: `intentbook/${VERSION}${contact === undefined ? '' : ` (+${contact})`}`,
-    fetch: options.fetch ?? fetch,
+    fetch: send,
     timeouts: parseNumbers(caller, 'timeouts', options.timeouts, {
       read: 15_000,
       write: 20_000,

@@ -1,5 +1,5 @@
 import type { Address, PolicyContext } from 'intentbook';
-import { assertKnownOptions, encodeCall, parseAddress, word } from '#internal';
+import { assertKnownOptions, encodeCall, parseAddress, requireFunction, word } from '#internal';
 import { boundedCalls } from './bounded-calls.ts';
 import { type RpcClient, requireClient } from './rpc.ts';
 
@@ -36,6 +36,7 @@ export function sanctionsOracle(
   assertKnownOptions('sanctionsOracle', options, ['cacheTtl', 'now']);
   const { cacheTtl = 600, now = Date.now } = options;
   const to = parseAddress('sanctionsOracle', 'contract', contract);
+  requireFunction('sanctionsOracle: now', now);
   if (!Number.isFinite(cacheTtl) || cacheTtl < 0) {
     throw new TypeError(`sanctionsOracle: cacheTtl must be a number of seconds from 0 up, got ${cacheTtl}`);
   }

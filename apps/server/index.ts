@@ -4,7 +4,7 @@ import type { Accounts } from 'intentbook/accounts';
 import type { ExplorerBook } from 'intentbook/explorer';
 import { createExplorer } from 'intentbook/explorer';
 import { nodeHandler } from 'intentbook/node-http';
-import { createRequestClient, createRouteNames, jsonResponse, VERSION } from '#internal';
+import { createRequestClient, createRouteNames, jsonResponse, requireFunction, VERSION } from '#internal';
 import type { ChainChange } from './books/chain-monitor.ts';
 import { getAffiliateDomain, openAccounts } from './books/open-accounts.ts';
 import type { OpenBook } from './books/open-books.ts';
@@ -105,11 +105,13 @@ export interface RunningServer {
  * Runs the standalone server in a program. It handles no signals and prints nothing; the command line does
  * both.
  *
- * @throws ConfigError, a TypeError, for unknown or malformed options, `StoreError` if a store cannot be opened,
+ * @throws ConfigError, a TypeError, for unknown or malformed settings, TypeError for a hook that is not a function, `StoreError` if a store cannot be opened,
  * Node's error if the address is not available.
  */
 export async function serve(options: ServeOptions = {}): Promise<RunningServer> {
   const { folder = '.', onExchange, onFailure, onChainChange, onNotice, onLost, onOperatorAction, ...given } = options;
+  const hooks = { onExchange, onFailure, onChainChange, onNotice, onLost, onOperatorAction };
+  for (const [name, hook] of Object.entries(hooks)) if (hook !== undefined) requireFunction(`serve: ${name}`, hook);
   const { plan, stores } = planOptions({ ...given, folder });
   const {
     port,

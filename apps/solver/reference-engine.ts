@@ -1,5 +1,5 @@
 import type { Address, AuctionOrder, Hex } from 'intentbook';
-import { assertKnownOptions, encodeCall, parseAddress, requireFunctions, word } from '#internal';
+import { assertKnownOptions, encodeCall, parseAddress, requireFunction, requireFunctions, word } from '#internal';
 import { callContracts } from './call-contracts.ts';
 import { type ClearedPair, clearPair } from './clear.ts';
 import { getExecution, getRemaining, NATIVE, respectsLimit } from './execution.ts';
@@ -39,6 +39,7 @@ export function createReferenceEngine(options: ReferenceEngineOptions): SolverEn
   assertKnownOptions('createReferenceEngine', options, ['liquidity', 'wrappedNative', 'getFunds', 'buffer']);
   const { liquidity, getFunds, buffer = 0n } = options;
   requireFunctions('createReferenceEngine: liquidity', liquidity, ['read']);
+  if (getFunds !== undefined) requireFunction('createReferenceEngine: getFunds', getFunds);
   const wrappedNative = parseAddress('createReferenceEngine', 'wrappedNative', options.wrappedNative);
   if (typeof buffer !== 'bigint' || buffer < 0n) {
     throw new TypeError(`createReferenceEngine: buffer must be a bigint from 0 up, got ${buffer}`);

@@ -1,4 +1,5 @@
 import { type Clock, readMonotonic, systemClock } from '../ports/clock.ts';
+import { requireFunction } from '../validation/options.ts';
 
 /** The longest pause that a service can require, in milliseconds. */
 const MAX_RETRY_AFTER = 600_000;
@@ -6,8 +7,11 @@ const MAX_RETRY_AFTER = 600_000;
 /**
  * Creates the function that requests data from services. Redirects are not followed. After a response with status 429
  * or 503 and `Retry-After`, requests to its host are rejected until then without being sent.
+ *
+ * @throws TypeError if `send` is not a function.
  */
 export function createServiceFetch(send: typeof fetch = fetch, clock: Clock = systemClock) {
+  requireFunction('fetch', send);
   /** When the next request is allowed, by host, in milliseconds of a monotonic clock. */
   const pauses = new Map<string, number>();
   return async (url: URL | string, init: RequestInit): Promise<Response> => {

@@ -1,16 +1,24 @@
 import { createApi, createOrderBook, tokenBuckets } from 'intentbook';
 import { composeApis, createAccountApi, createAccounts } from 'intentbook/accounts';
 import { createClient } from 'intentbook/client';
+import { driverEstimator, httpDriver } from 'intentbook/drivers';
+import { httpSolver } from 'intentbook/estimators';
 import { createExplorer } from 'intentbook/explorer';
 import { expressRouter } from 'intentbook/express';
 import { fastifyPlugin } from 'intentbook/fastify';
 import { fetchHandler } from 'intentbook/fetch';
+import { ipfsGateway } from 'intentbook/ipfs';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { natsPublisher } from 'intentbook/nats';
 import { nodeHandler } from 'intentbook/node-http';
 import { beginPostgresLogEpoch, migratePostgres, postgresAccountStore, postgresStore } from 'intentbook/postgres';
-import { createDriver, createSolver } from 'intentbook/solver';
+import { alchemyTokenBalances, coinGecko, coinGeckoHistory, jsonPools, jsonTokenHolders } from 'intentbook/prices';
+import { serve } from 'intentbook/server';
+import { tenderlySimulator } from 'intentbook/simulators';
+import { createDriver, createReferenceEngine, createSolver } from 'intentbook/solver';
+import { backupSqlite } from 'intentbook/sqlite';
 import { accountStoreConformance, storeConformance } from 'intentbook/testing';
+import { orderBookUpstream } from 'intentbook/upstream';
 import {
   sanctionsOracle,
   uniswapV2Pools,
@@ -26,6 +34,9 @@ import { describe, expect, test } from 'vitest';
 const calling = (create: (...args: never[]) => unknown, ...args: unknown[]) => {
   return () => create(...(args as never[]));
 };
+
+const URL = 'http://127.0.0.1:9';
+const ADDRESS = '0xfff9976782d46cc05630d1f6ebab18b2324d6b14';
 
 describe('client of viem', () => {
   test.each([
@@ -192,6 +203,7 @@ describe('option that is a function', () => {
     settler: { simulate: async () => undefined, submit: async () => ({}) },
   };
   const log = { last() {}, after() {}, watch() {} };
+  const liquidity = { read: async () => ({}) };
 
   test.each<[option: string, create: (options: object) => unknown]>([
     ['beforeSubmit', (options) => createApi(book(), options)],
@@ -205,11 +217,42 @@ describe('option that is a function', () => {
     ['onResult', (options) => createSolver({ auctions, ...driver, ...options } as never)],
     ['isDenied', (options) => createOrderBook({ chainId: 1, store: memoryStore(), ...options })],
     ['fetch', (options) => createClient('http://localhost', options)],
+    ['fetch', (options) => ipfsGateway(URL, options)],
+    ['fetch', (options) => httpSolver(URL, options)],
+    ['fetch', (options) => httpDriver(URL, options)],
+    ['fetch', (options) => driverEstimator(URL, options)],
+    ['now', (options) => driverEstimator(URL, options)],
+    ['fetch', (options) => orderBookUpstream({ url: URL, ...options })],
+    ['fetch', (options) => coinGecko(options)],
+    ['fetch', (options) => coinGeckoHistory(options)],
+    ['fetch', (options) => jsonPools({ url: URL, ...options })],
+    ['fetch', (options) => jsonTokenHolders({ urls: { 1: `${URL}/{token}` }, ...options })],
+    ['fetch', (options) => alchemyTokenBalances({ urls: { 1: URL }, ...options })],
+    ['fetch', (options) => tenderlySimulator({ chainId: 1, apiKey: 'k', account: 'a', project: 'p', ...options })],
+    ['now', (options) => sanctionsOracle({ request: async () => '0x1' } as never, ADDRESS, options)],
+    ['getFunds', (options) => createReferenceEngine({ liquidity, wrappedNative: ADDRESS, ...options } as never)],
   ])('%s is checked when it is given (%#)', (option, create) => {
     for (const value of [true, null, {}, 'log']) {
       expect(() => create({ [option]: value })).toThrow(`${option} must be a function, got `);
     }
     expect(() => create({ [option]: () => {} })).not.toThrow();
+  });
+});
+
+describe('hook', () => {
+  const serveOne = (options: object) => serve({ port: 0, books: [{ chain: 'sepolia', db: ':memory:' }], ...options });
+
+  test.each(['onExchange', 'onOperatorAction', 'onFailure', 'onChainChange', 'onNotice', 'onLost'])(
+    '%s of a server is checked when it is given',
+    async (hook) => {
+      await expect(serveOne({ [hook]: 'log' })).rejects.toThrow(`serve: ${hook} must be a function, got a string`);
+      await (await serveOne({ [hook]: undefined })).close();
+    },
+  );
+
+  test('onProgress of a backup is checked before a file is read', async () => {
+    const options = { from: 'missing.sqlite', to: 'copy.sqlite', onProgress: 'log' } as never;
+    await expect(backupSqlite(options)).rejects.toThrow('backupSqlite: onProgress must be a function, got a string');
   });
 });
 
