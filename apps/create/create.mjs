@@ -47,9 +47,9 @@ function parse(args) {
 /** Completes the options with questions on a terminal. @throws UsageError without a terminal. */
 async function complete({ folder, template }, { stdin, stdout }) {
   if (folder !== undefined && template !== undefined) return { folder, template };
-  if (!stdin.isTTY) {
-    if (template === undefined) throw new UsageError(`--template must be one of ${NAMES}`);
-    throw new UsageError('the folder is missing: npm create intentbook@latest <folder>');
+  if (!stdin.isTTY || !stdout.isTTY) {
+    const call = `npm create intentbook@latest ${folder ?? '<folder>'} -- --template ${template ?? '<name>'}`;
+    throw new UsageError(`without a terminal, the folder and one of the templates ${NAMES} are required: ${call}`);
   }
   const terminal = createInterface({ input: stdin, output: stdout });
   // Unlike `terminal.question`, the iterator keeps lines that arrive before the question, and ends with the terminal.

@@ -9,6 +9,11 @@ import { manifest } from './host.ts';
 const SOURCE = fileURLToPath(new URL('../../apps/create', import.meta.url));
 const NAMES = ['express', 'fastify', 'hono', 'server', 'dapp', 'bot'];
 
+/** The error without a terminal, up to the name of the template. */
+const MISSING =
+  `without a terminal, the folder and one of the templates ${NAMES.join(', ')} are required: ` +
+  'npm create intentbook@latest <folder> --';
+
 let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'intentbook-create-'));
@@ -48,6 +53,12 @@ describe('npm create intentbook, from its tarball', () => {
     expect(readdirSync(join(folder, 'typed'))).toContain('intentbook.json');
     const closed = run('other\n\u0004');
     expect([closed.status, closed.stdout]).toEqual([2, expect.stringContaining('without a reply')]);
+    // Questions in a file would not be seen.
+    const redirected = spawnSync('script', ['-qec', `${command} > output`, '/dev/null'], {
+      cwd: folder,
+      encoding: 'utf8',
+    });
+    expect([redirected.status, redirected.stdout]).toEqual([2, expect.stringContaining(MISSING)]);
   });
 
   it.skipIf(process.platform === 'win32').each([`it's "$HOME" \`!x`, '-x', '-'])(
@@ -83,10 +94,11 @@ describe('npm create intentbook, from its tarball', () => {
   });
 
   it.each([
-    [['book'], `--template must be one of ${NAMES.join(', ')}`],
+    [[], `${MISSING} --template <name>`],
+    [['book'], `${MISSING} --template <name>`.replace('<folder>', 'book')],
     [['book', '--template', 'koa'], `--template must be one of ${NAMES.join(', ')}, got "koa"`],
     [['book', '--template'], `--template must be one of ${NAMES.join(', ')}`],
-    [['--template=server'], 'the folder is missing: npm create intentbook@latest <folder>'],
+    [['--template=server'], `${MISSING} --template server`],
     [['book', '--typescript'], 'unknown flag "--typescript"; flags: --template, --help'],
     [['book', 'store'], 'argument "store" is not known'],
   ])('rejects %j without a terminal', (args, message) => {
