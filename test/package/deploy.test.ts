@@ -18,6 +18,12 @@ const TOOLS: readonly (readonly [tool: string, args: readonly string[], success:
   ['caddy', ['validate', '--adapter', 'caddyfile', '--config', join(FOLDER, 'Caddyfile')], /Valid configuration/],
 ];
 
+/** Creates a certificate that its key has signed. */
+function createCertificate(key: string, certificate: string): void {
+  const subject = ['-subj', '/CN=orders.example.org', '-days', '1', '-nodes'];
+  spawnSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', ...subject, '-keyout', key, '-out', certificate]);
+}
+
 /** Tests alerts, if it is installed. */
 const TESTER = TOOLS[1]?.[0] ?? '';
 
@@ -28,6 +34,55 @@ describe('deployment files', () => {
       const { stdout, stderr } = spawnSync(tool, args, { encoding: 'utf8' });
       expect(stdout + stderr).toMatch(success);
     });
+  });
+
+  describe('TLS blocks of the page', () => {
+    const [, section = ''] = readPage('docs/deploy/server.md').text.split('\n### TLS\n');
+    const [caddy = '', nginx = ''] = [...section.matchAll(/^```(?:nginx)?\n([\s\S]*?)^```$/gm)].map(([, code]) => code);
+    const folder = mkdtempSync(join(tmpdir(), 'intentbook-tls-'));
+    const missing = ['nginx', 'caddy', 'openssl'].filter((tool) => spawnSync('which', [tool]).status !== 0);
+    const note = (tool: string) => (missing.includes(tool) ? ` (skipped without ${tool})` : '');
+
+    it.skipIf(missing.includes('caddy') || missing.includes('openssl'))(
+      `are accepted by caddy${note('caddy')}, also with a certificate`,
+      () => {
+        const [key, certificate] = ['/etc/ssl/orders.key', '/etc/ssl/orders.crt'].map((path) => {
+          expect(section).toContain(path);
+          return join(folder, path.slice('/etc/ssl/'.length));
+        });
+        createCertificate(key ?? '', certificate ?? '');
+        const [, added = ''] = /`(tls [^`]*)`/.exec(section) ?? [];
+        const withFiles = added.replaceAll('/etc/ssl/', `${folder}/`);
+        expect(added).not.toBe('');
+        for (const text of [caddy, caddy.replace('{\n', `{\n\t${withFiles}\n`)]) {
+          const file = join(folder, 'Caddyfile');
+          writeFileSync(file, text);
+          const env = { ...process.env, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+          const args = ['validate', '--adapter', 'caddyfile', '--config', file];
+          const { stdout, stderr } = spawnSync('caddy', args, { encoding: 'utf8', env });
+          expect(stdout + stderr).toMatch(/Valid configuration/);
+        }
+      },
+    );
+
+    it.skipIf(missing.includes('nginx') || missing.includes('openssl'))(
+      `are accepted by nginx in its file${note('nginx')}${note('openssl')}`,
+      () => {
+        const [key = '', certificate = ''] = ['privkey.pem', 'fullchain.pem'].map((name) => join(folder, name));
+        createCertificate(key, certificate);
+        const live = '/etc/letsencrypt/live/orders.example.org';
+        expect(nginx).toContain(`${live}/fullchain.pem`);
+        const text = read('nginx.conf').replace('    listen 8000;\n', nginx.replaceAll(live, folder));
+        expect(text).toContain('listen 443 ssl');
+        const file = join(folder, 'nginx.conf');
+        writeFileSync(file, text);
+        const { stdout, stderr } = spawnSync('nginx', ['-t', '-e', 'stderr', '-c', file], { encoding: 'utf8' });
+        expect(stdout + stderr).toMatch(/test is successful/);
+        // A block that lacks a file is refused, so that the test reads the block.
+        writeFileSync(file, text.replace(certificate, `${certificate}.missing`));
+        expect(spawnSync('nginx', ['-t', '-e', 'stderr', '-c', file]).status).toBe(1);
+      },
+    );
   });
 
   it('each alert fires for its fault, and not for others', () => {
