@@ -1,4 +1,5 @@
 import { format, toHex } from './checks.ts';
+import { requireDomain } from './domain.ts';
 import type { Hex, SigningDomain, TypedData } from './types.ts';
 
 /** The EIP-712 type of a cancellation of one or more orders. */
@@ -20,12 +21,12 @@ export type CancellationTypedData = TypedData<
  * ```
  *
  * @param orderUids - UIDs of 56 bytes.
- * @throws TypeError if a UID is malformed, or if `orderUids` is not a list.
+ * @throws TypeError if a UID or the domain is malformed, or if `orderUids` is not a list.
  */
 export function cancellationTypedData(domain: SigningDomain, orderUids: readonly string[]): CancellationTypedData {
   if (!Array.isArray(orderUids)) throw new TypeError(`orderUids must be a list, got ${format(orderUids)}`);
   return {
-    domain,
+    domain: requireDomain('cancellationTypedData', domain),
     types: CANCELLATION_TYPES,
     primaryType: 'OrderCancellations',
     message: { orderUids: orderUids.map((uid, i) => toHex(`orderUids[${i}]`, uid, 56)) },

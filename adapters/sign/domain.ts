@@ -1,4 +1,4 @@
-import { assertObject, toHex, toInteger } from './checks.ts';
+import { assertObject, format, toHex, toInteger } from './checks.ts';
 import type { SigningDomain } from './types.ts';
 
 /** The settlement contract of the production deployment, the same on every chain of the protocol. */
@@ -31,4 +31,10 @@ export function signingDomain(options: DomainOptions): SigningDomain {
     chainId: toInteger('chainId', chainId, 1, Number.MAX_SAFE_INTEGER),
     verifyingContract: toHex('settlementContract', settlementContract, 20),
   };
+}
+
+/** @throws TypeError if a domain has no contract, such as a book or a chain id. Wallets would sign for another domain. */
+export function requireDomain(where: string, domain: SigningDomain): SigningDomain {
+  if (typeof Object(domain).verifyingContract === 'string') return domain;
+  throw new TypeError(`${where}: the domain must be that of signingDomain, got ${format(domain)}`);
 }

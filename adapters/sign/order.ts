@@ -1,5 +1,6 @@
 import { appDataHash } from './app-data.ts';
-import { isHex, toAmount, toBoolean, toChoice, toHex, toSeconds } from './checks.ts';
+import { assertObject, isHex, toAmount, toBoolean, toChoice, toHex, toSeconds } from './checks.ts';
+import { requireDomain } from './domain.ts';
 import type { Hex, SigningDomain, TypedData } from './types.ts';
 
 /** An order before it is signed. Members with a default may be absent. */
@@ -78,9 +79,11 @@ const ZERO_ADDRESS: Hex = `0x${'0'.repeat(40)}`;
  * Addresses are converted to lower case, which signers accept with and without a checksum. An `appData` that is a
  * document is replaced with its hash.
  *
- * @throws TypeError naming the member that is malformed.
+ * @throws TypeError naming the argument or the member that is malformed.
  */
 export function orderTypedData(domain: SigningDomain, order: OrderToSign): OrderTypedData {
+  requireDomain('orderTypedData', domain);
+  assertObject('orderTypedData', order, 'sellToken, buyToken, sellAmount, buyAmount, validTo, appData and kind');
   return { domain, types: ORDER_TYPES, primaryType: 'Order', message: toMessage(order) };
 }
 

@@ -1,4 +1,4 @@
-import { assertMembers, toAmount, toChoice, toInteger } from './checks.ts';
+import { assertMembers, format, toAmount, toChoice, toInteger } from './checks.ts';
 import { checkOrder, type OrderToSign } from './order.ts';
 import type { Hex } from './types.ts';
 
@@ -57,7 +57,11 @@ const NO_APP_DATA = `0x${'0'.repeat(64)}`;
  */
 export function orderFromQuote(response: QuoteToSign, options: OrderFromQuoteOptions = {}): UnsignedOrder {
   assertMembers('orderFromQuote', options, ['slippageBps', 'validTo', 'receiver', 'partiallyFillable', 'appData']);
-  const { quote, id = null } = response;
+  const { quote, id = null } = Object(response) as QuoteToSign;
+  if (Object(quote) !== quote) {
+    const got = 'sellAmount' in Object(response) ? 'its member quote' : format(response);
+    throw new TypeError(`orderFromQuote: response must be an object with quote, got ${got}`);
+  }
   const slippage = BigInt(toInteger('slippageBps', options.slippageBps ?? 50, 0, 10_000));
   const sold = toAmount('sellAmount', quote.sellAmount) + toAmount('feeAmount', quote.feeAmount);
   const bought = toAmount('buyAmount', quote.buyAmount);

@@ -196,6 +196,19 @@ describe('limitOrder', () => {
   });
 });
 
+describe('orderTypedData', () => {
+  it.each([undefined, null, 5])('requires an order, not %s', (value) => {
+    const create = () => orderTypedData(DOMAIN, value as never);
+    expect(create).toThrow(/^orderTypedData: must be an object with sellToken, .*, got /);
+  });
+
+  it.each([[undefined], [{ chainId: 11155111 }], [order]])('requires a domain (%#)', (domain) => {
+    const message = 'orderTypedData: the domain must be that of signingDomain, got ';
+    expect(() => orderTypedData(domain as never, order)).toThrow(message);
+    expect(() => cancellationTypedData(domain as never, [])).toThrow(message.replace('order', 'cancellation'));
+  });
+});
+
 describe('orderFromQuote', () => {
   it('rejects a misspelled option, which would get its default', () => {
     const options = { slipageBps: 10 } as Parameters<typeof orderFromQuote>[1];
@@ -241,6 +254,16 @@ describe('orderFromQuote', () => {
   it.each(['sell', 'buy'])('rejects an amount above 256 bits: %s', (kind) => {
     const sellAmount = String(2n ** 256n - 1n);
     expect(() => orderFromQuote(quoteOf({ kind, sellAmount }))).toThrow('sellAmount must be below 2^256, got ');
+  });
+
+  it.each([
+    [undefined, 'undefined'],
+    [{ status: 'accepted' }, 'an object'],
+    [{ quote: null }, 'an object'],
+    [{ ...order, feeAmount: '0' }, 'its member quote'],
+  ])('requires the response of a quote (%#)', (response, got) => {
+    const message = `orderFromQuote: response must be an object with quote, got ${got}`;
+    expect(() => orderFromQuote(response as never)).toThrow(new TypeError(message));
   });
 
   it('rejects a quote without a kind, whose slippage would be added to the wrong side', () => {
