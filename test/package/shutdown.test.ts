@@ -99,6 +99,16 @@ describe('shutdown recipe with an open stream', () => {
     expect(await stopWithOpenStream(name, command())).toEqual(CLEAN);
   });
 
+  it('next: is that of the example, whose test ends a stream with SIGTERM', () => {
+    const page = readPage('docs/guides/frameworks.md').text;
+    const files = ['book.js', 'app/sepolia/[...path]/route.js', 'instrumentation.js'];
+    for (const name of files) {
+      const [, code] = page.split(`\n\`\`\`js ${name}\n`);
+      expect(code?.split('```')[0]).toBe(readPage(`examples/nextjs/${name}`).text);
+    }
+    expect(readPage('examples/nextjs/app.test.js').text).toContain("server.kill('SIGTERM')");
+  });
+
   it('exists for every host', () => {
     expect([...recipes.keys()]).toEqual(['node-http', 'express', 'fastify', 'hono', 'bun', 'deno']);
   });
