@@ -49,9 +49,11 @@ export function toNumber(atoms, decimals) {
   return Number(BigInt(atoms)) / 10 ** decimals;
 }
 
-/** Formats US dollars: `$1,234.56`. */
+/** Formats US dollars: `$1,234.50`, `$1,234`. */
 export function dollars(value) {
   if (Math.abs(value) >= 1e15) return `$${value.toExponential(2)}`;
-  const digits = value !== 0 && Math.abs(value) < 0.01 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 2 };
+  const isSmall = value !== 0 && Math.abs(value) < 0.01;
+  const cents = { maximumFractionDigits: 2, minimumFractionDigits: 2, trailingZeroDisplay: 'stripIfInteger' };
+  const digits = isSmall ? { maximumSignificantDigits: 2 } : cents;
   return `$${value.toLocaleString('en-US', digits)}`;
 }

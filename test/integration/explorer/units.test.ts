@@ -8,9 +8,10 @@ const importPage = (name: string) => import(new URL(`../../../apps/explorer/page
 
 const { checksummed } = (await importPage('checksum.js')) as { checksummed(text: string): string };
 
-const { rounded, exact } = (await importPage('units.js')) as {
+const { rounded, exact, dollars } = (await importPage('units.js')) as {
   rounded(atoms: string | bigint, decimals: number): string;
   exact(atoms: string | bigint, decimals: number): string;
+  dollars(value: number): string;
 };
 
 describe('amount of the explorer', () => {
@@ -33,6 +34,21 @@ describe('amount of the explorer', () => {
 
   it('has all digits on hover', () => {
     expect(exact('123456789000000000000001', 18)).toBe('123,456.789000000000000001');
+  });
+});
+
+describe('dollars of the explorer', () => {
+  it.each([
+    [0, '$0'],
+    [5000, '$5,000'],
+    [8984.2, '$8,984.20'],
+    [4999.999, '$5,000'],
+    [12.934, '$12.93'],
+    [0.5, '$0.50'],
+    [0.00123, '$0.0012'],
+    [-3.1, '$-3.10'],
+  ])('%d has two digits or none: %s', (value, text) => {
+    expect(dollars(value)).toBe(text);
   });
 });
 

@@ -105,3 +105,18 @@ it.skipIf(CHROMIUM === undefined)(
     }
   },
 );
+
+it.skipIf(CHROMIUM === undefined)('explorer: a notification has its date beside the relative time', async () => {
+  await using sandbox = await createSandbox({ chain: 'simulated' });
+  const trader = await sandbox.createTrader({ WETH: '1' });
+  await trader.placeOrder({ sell: ['1', 'WETH'], for: ['2400', 'USDC'] });
+  await sandbox.waitForNotification(trader, 'order_filled');
+  const browser = await launchChromium();
+  try {
+    const { page } = await openPage(browser, `${sandbox.url}/#/accounts/${trader.address}`);
+    const times = await page.locator('.notifications li:has-text("order filled")').first().textContent();
+    expect(times).toMatch(/\w+ \d+, \d{4}, \d+:\d\d:\d\d.* \(.*(?:ago|now)\)/);
+  } finally {
+    await browser.close();
+  }
+});

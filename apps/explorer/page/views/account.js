@@ -1,4 +1,5 @@
-import { copyable, element, external, nameOf, note, section, table, timeElement } from '../elements.js';
+import { checksummed } from '../checksum.js';
+import { copyable, dateElement, element, external, nameOf, note, section, table } from '../elements.js';
 import { pushControl } from '../push.js';
 import { fragment } from '../router.js';
 import { orderList } from './order-list.js';
@@ -32,7 +33,7 @@ function notification({ type, message, timestamp, metadata = {} }, prefix) {
     {},
     element('span', { class: 'kind' }, type.replaceAll('_', ' ')),
     element('span', {}, text),
-    timeElement(Date.parse(timestamp)),
+    dateElement(Date.parse(timestamp)),
   );
 }
 
@@ -41,7 +42,7 @@ export async function account(view, address) {
   const { book, tokens, prefix, signal, site } = view;
   const empty = note('This account has no order in this book.');
   const [orders, notifications, push, balances] = await Promise.all([
-    orderList(view, { owner: address }, `Orders of ${address}`, empty),
+    orderList(view, { owner: address }, `Orders of ${checksummed(address)}`, empty),
     book.notifications(address, signal),
     pushControl(site, address),
     book.balances(address, signal).catch(() => null),

@@ -14,13 +14,14 @@ export async function token(view, address) {
   const [selling, buying] = await Promise.all([open({ sellToken: address }), open({ buyToken: address })]);
   const orders = [...selling.orders, ...buying.orders];
   await tokens.load([address, ...tokensOf(orders)], signal);
-  const sold = await orderList(view, { sellToken: address }, `Orders that sell ${address}`, note('No order sells it.'));
-  const bought = await orderList(view, { buyToken: address }, `Orders that buy ${address}`, note('No order buys it.'));
+  const symbol = tokens.symbolOf(address);
+  const sold = await orderList(view, { sellToken: address }, `Orders that sell ${symbol}`, note('No order sells it.'));
+  const bought = await orderList(view, { buyToken: address }, `Orders that buy ${symbol}`, note('No order buys it.'));
   const prices = await book.prices([address], signal).catch(() => ({}));
   const price = prices[address];
   const holders = await book.holders(address, signal).catch(() => null);
   return [
-    element('h1', {}, `Token ${tokens.symbolOf(address)}`),
+    element('h1', {}, `Token ${symbol}`),
     element('p', {}, copyable(address), ' ', external(book, `token/${address}`, 'Block explorer')),
     descriptionList([
       ['Decimals', tokens.decimalsOf(address) ?? 'not known'],
