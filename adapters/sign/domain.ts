@@ -33,7 +33,7 @@ export function signingDomain(options: DomainOptions): SigningDomain {
   };
 }
 
-/** @throws TypeError if a domain has no contract, such as a book or a chain id. Wallets would sign for another domain. */
+/** @throws TypeError if a domain has no contract, such as a book. Wallets would sign for another domain. */
 export function requireDomain(where: string, domain: SigningDomain): SigningDomain {
   if (typeof Object(domain).verifyingContract === 'string') return domain;
   throw new TypeError(`${where}: the domain must be that of signingDomain, got ${format(domain)}`);

@@ -105,8 +105,8 @@ export interface RunningServer {
  * Runs the standalone server in a program. It handles no signals and prints nothing; the command line does
  * both.
  *
- * @throws ConfigError, a TypeError, for unknown or malformed settings, TypeError for a hook that is not a function, `StoreError` if a store cannot be opened,
- * Node's error if the address is not available.
+ * @throws ConfigError, a TypeError, for unknown or malformed settings, TypeError for a hook that is not a function,
+ * `StoreError` if a store cannot be opened, Node's error if the address is not available.
  */
 export async function serve(options: ServeOptions = {}): Promise<RunningServer> {
   const { folder = '.', onExchange, onFailure, onChainChange, onNotice, onLost, onOperatorAction, ...given } = options;

@@ -24,8 +24,8 @@ function createCertificate(key: string, certificate: string): void {
   spawnSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', ...subject, '-keyout', key, '-out', certificate]);
 }
 
-/** Tests alerts, if it is installed. */
-const TESTER = TOOLS[1]?.[0] ?? '';
+/** The programs, where they are installed. */
+const [NGINX = '', TESTER = '', CADDY = ''] = TOOLS.map(([tool]) => tool);
 
 describe('deployment files', () => {
   describe.each(TOOLS)('%s', (tool, args, success) => {
@@ -59,7 +59,7 @@ describe('deployment files', () => {
           writeFileSync(file, text);
           const env = { ...process.env, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
           const args = ['validate', '--adapter', 'caddyfile', '--config', file];
-          const { stdout, stderr } = spawnSync('caddy', args, { encoding: 'utf8', env });
+          const { stdout, stderr } = spawnSync(CADDY, args, { encoding: 'utf8', env });
           expect(stdout + stderr).toMatch(/Valid configuration/);
         }
       },
@@ -76,11 +76,11 @@ describe('deployment files', () => {
         expect(text).toContain('listen 443 ssl');
         const file = join(folder, 'nginx.conf');
         writeFileSync(file, text);
-        const { stdout, stderr } = spawnSync('nginx', ['-t', '-e', 'stderr', '-c', file], { encoding: 'utf8' });
+        const { stdout, stderr } = spawnSync(NGINX, ['-t', '-e', 'stderr', '-c', file], { encoding: 'utf8' });
         expect(stdout + stderr).toMatch(/test is successful/);
         // A block that lacks a file is refused, so that the test reads the block.
         writeFileSync(file, text.replace(certificate, `${certificate}.missing`));
-        expect(spawnSync('nginx', ['-t', '-e', 'stderr', '-c', file]).status).toBe(1);
+        expect(spawnSync(NGINX, ['-t', '-e', 'stderr', '-c', file]).status).toBe(1);
       },
     );
   });
