@@ -184,10 +184,11 @@ export function createSender(url: string, options: ClientOptions, prefix = '/api
  */
 function parseUrl(url: string) {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  const isValid = typeof url === 'string' && (parsed === undefined ? /^(?:$|[./])/.test(url) : isHttp(parsed));
+  const [allowed, text] = parsed ? [/^https?:/, parsed.protocol] : [/^(?:$|[./])/, url];
+  const isValid = typeof url === 'string' && allowed.test(text);
   // A password and a path are not repeated, because they may be secret.
   if (!isValid) {
-    const shown = Object(url) === url ? 'an object' : String(url).replace(/.*@|(?<=[^:/])[/?#].*/gs, '…');
+    const shown = typeof url === 'object' ? 'an object' : String(url).replace(/.*@|(?<=[^:/])[/?#].*/gs, '…');
     throw new TypeError(`createClient: url must be an http or https URL, got ${shown}`);
   }
   // The path of a request is appended, and would become a part of them.
@@ -195,7 +196,7 @@ function parseUrl(url: string) {
   // It is appended to each request.
   if (/\/api\/v1\/*$/.test(url)) throw new TypeError('createClient: url must end before "/api/v1"');
   const { username = '', password = '' } = parsed ?? {};
-  if (parsed === undefined || username + password === '') return { base: url.replace(/\/+$/, '') };
+  if (!parsed || username + password === '') return { base: url.replace(/\/+$/, '') };
   parsed.username = '';
   parsed.password = '';
   const bytes = new TextEncoder().encode(`${decodePercent(username)}:${decodePercent(password)}`);
@@ -208,7 +209,7 @@ function parseUrl(url: string) {
  */
 function formatCause(error: unknown): string {
   const { errors, cause = errors?.[0], message } = Object(error) as Partial<AggregateError>;
-  return cause === undefined ? String(message ?? error) : formatCause(cause);
+  return cause ? formatCause(cause) : String(message ?? error);
 }
 
 /** Decodes percent encoding. Returns a text with an invalid encoding unchanged. */
@@ -220,14 +221,12 @@ function decodePercent(text: string): string {
   }
 }
 
-const isHttp = ({ protocol }: URL) => protocol === 'http:' || protocol === 'https:';
-
 export type Sender = ReturnType<typeof createSender>;
 
 /** Renders a query string. Undefined values are left out. */
 export function toQuery(values: QueryParameters): string {
   const present = Object.entries(values).filter(([, value]) => value !== undefined);
-  return String(new URLSearchParams(Object.fromEntries(present.map(([name, value]) => [name, String(value)]))));
+  return String(new URLSearchParams(present.map(([name, value]): [string, string] => [name, String(value)])));
 }
 
 /** Returns the cursor of the next page from a `Link` header. */
