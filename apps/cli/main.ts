@@ -3,16 +3,10 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import * as net from 'node:net';
 import { createInterface } from 'node:readline/promises';
-import { checkSettings } from '../server/commands/check.ts';
-import { createNamedKey, formatKey } from '../server/commands/create-key.ts';
-import { runCommand } from '../server/commands/index.ts';
-import { initConfig } from '../server/commands/init.ts';
-import { migrateAll } from '../server/commands/migrate.ts';
 import { STANDARD_OUTPUT } from '../server/commands/output.ts';
 import { quoteArgument } from '../server/commands/shell-argument.ts';
-import { mergeSettings, readConfigFile } from '../server/config/load.ts';
-import { planOptions } from '../server/config/plan-options.ts';
-import { ConfigError, type RunningServer, type ServeOptions, serve } from '../server/index.ts';
+import { ConfigError } from '../server/config/config-errors.ts';
+import type { RunningServer, ServeOptions } from '../server/index.ts';
 import { BOOK_SETTINGS } from '../server/settings/book-settings.ts';
 import { UsageError } from '../server/settings/usage-error.ts';
 import { completionScript } from './completion.ts';
@@ -64,6 +58,7 @@ async function run(): Promise<void> {
       return runDoctor(command);
     case 'init': {
       const chain = command.isChosen || command.json ? command.chain : await readChain(command.chain);
+      const { initConfig } = await import('../server/commands/init.ts');
       const file = await initConfig(command.file, chain).catch((error: unknown) => failWith(error));
       const next = `intentbook check --config ${quoteArgument(command.file)}`;
       return console.log(
@@ -72,6 +67,7 @@ async function run(): Promise<void> {
     }
     case 'keys': {
       const { key: target, log } = command;
+      const { createNamedKey, formatKey } = await import('../server/commands/create-key.ts');
       const created = await audited(log, { action: 'keys create', target }, () => createNamedKey(target));
       return console.log(command.json ? JSON.stringify({ ok: true, ...created }) : formatKey(created));
     }
@@ -95,6 +91,7 @@ async function readSandboxHelp(): Promise<string> {
 /** Returns the plan of a server that is not started. @throws UsageError if a setting is invalid. */
 async function planned(command: Command & { name: 'check' | 'doctor' }) {
   const options = await configured(command);
+  const { planOptions } = await import('../server/config/plan-options.ts');
   try {
     return { plan: planOptions(options).plan, folder: options.folder };
   } catch (error) {
@@ -113,6 +110,7 @@ function findUnusedFile({ config }: { readonly config?: string }): string[] {
 
 async function runCheck(command: Command & { name: 'check' }): Promise<void> {
   const { plan, folder } = await planned(command);
+  const { checkSettings } = await import('../server/commands/check.ts');
   const { books, problems, notChecked } = await checkSettings(plan, folder, command.connect);
   const ok = problems.length === 0;
   if (!ok) process.exitCode = FAILED;
@@ -177,12 +175,14 @@ async function runDoctor(command: Command & { name: 'doctor' }): Promise<void> {
 }
 
 async function runMigration({ options, json, log }: Command & { name: 'migrate' }): Promise<void> {
+  const { migrateAll } = await import('../server/commands/migrate.ts');
   const action = { action: 'migrate', target: formatTarget(options) };
   const schemas = await audited(log, action, () => migrateAll(options)).catch((error: unknown) => failWith(error));
   console.log(json ? JSON.stringify({ ok: true, schemas }) : schemas.join('\n'));
 }
 
 async function runMaintenance({ options, yes, log }: Command & { name: 'command' }): Promise<void> {
+  const { runCommand } = await import('../server/commands/index.ts');
   const { command, book, accounts, config, file, account } = options;
   const action = { action: command, target: formatTarget({ ...book, accounts, config, file, account }) };
   const isConfirmed = command === 'prune' && !yes && !options.json && isTerminal;
@@ -199,6 +199,7 @@ async function configured({
   options,
 }: Command & { name: 'serve' | 'check' | 'doctor' }): Promise<ServeOptions> {
   if (file === undefined) return options;
+  const { mergeSettings, readConfigFile } = await import('../server/config/load.ts');
   const settings = await readConfigFile(file).catch((error: unknown) => {
     if (!(error instanceof ConfigError)) throw error;
     throw new UsageError([`${file} is invalid:`, ...error.problems].join('\n  '));
@@ -240,6 +241,7 @@ async function runServer(command: Command & { name: 'serve' }): Promise<void> {
     },
     second: () => fail(FAILED, 'ended before all requests were finished'),
   });
+  const { serve } = await import('../server/index.ts');
   server = await serve({
     ...options,
     onExchange: log.exchanged,
