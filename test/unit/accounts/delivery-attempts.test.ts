@@ -168,7 +168,7 @@ describe('delivery attempt', () => {
 
   test.each<[string, () => Promise<DeliveryResult>, string]>([
     ['an error', () => Promise.reject(new Error('refused')), 'refused'],
-    ['another value', () => Promise.reject('refused'), 'the channel failed'],
+    ['another value', () => Promise.reject('refused'), 'refused'],
     ['an error with a NUL character', () => Promise.reject(new Error('bad\0byte')), 'bad byte'],
   ])('that throws %s is repeated', async (_, result, error) => {
     const { dispatcher, claims, settled, failures } = fixture({ results: [result] });
