@@ -1,8 +1,8 @@
 // `npm test` runs every check of a change in sequence and prints one summary.
 //
-// `npm run test:all` runs the files `*.matrix.test.ts`, which have the volume: enumerations, versions, hosts and
-// benchmarks. `npm test -- --long` runs each loop at its full length. `npm run test:long` is in
-// `resilience/long/run.mjs`.
+// `npm test -- --slow` adds the files that `vitest.config.ts` names as slow. `npm run test:all` runs the files
+// `*.matrix.test.ts`, which have the volume: enumerations, versions, hosts and benchmarks. `npm test -- --long` runs
+// each loop at its full length. `npm run test:long` is in `resilience/long/run.mjs`.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,41 +11,52 @@ import { join, relative } from 'node:path';
 const reports = mkdtempSync(join(tmpdir(), 'intentbook-tests-'));
 const report = join(reports, 'vitest.json');
 
-/** The first three steps are required by the others, which all run independently. */
-const STEPS = [
-  { name: 'lint', command: ['biome', 'ci', '--colors=off', '--error-on-warnings', '.'], essential: true },
-  { name: 'types', command: ['tsc'], essential: true },
-  { name: 'build', command: ['tsup', '--silent'], essential: true },
-  {
-    name: 'tests',
-    command: [
-      'vitest',
-      'run',
-      '--config',
-      'test/vitest.config.ts',
-      '--reporter=default',
-      '--reporter=json',
-      `--outputFile.json=${report}`,
-    ],
-    loud: true,
-  },
-  { name: 'publint', command: ['publint', '--strict'] },
-  { name: 'attw', command: ['attw', '--pack', '.', '--profile', 'esm-only', '--format', 'ascii'] },
-  { name: 'knip', command: ['knip'] },
+/** Steps that run one group after the other. The first three steps are required by the others. */
+const GROUPS = [
+  [{ name: 'lint', command: ['biome', 'ci', '--colors=off', '--error-on-warnings', '.'], essential: true }],
+  [
+    { name: 'types', command: ['tsc'], essential: true },
+    { name: 'build', command: ['tsup', '--silent'], essential: true },
+  ],
+  [
+    {
+      name: 'tests',
+      command: [
+        'vitest',
+        'run',
+        '--config',
+        'test/vitest.config.ts',
+        '--reporter=default',
+        '--reporter=json',
+        `--outputFile.json=${report}`,
+      ],
+      loud: true,
+    },
+  ],
+  [
+    { name: 'publint', command: ['publint', '--strict'] },
+    {
+      name: 'attw',
+      command: ['attw', '--pack', '.', '--profile', 'esm-only', '--format', 'ascii'],
+      env: { npm_config_ignore_scripts: 'true' }, // the package is built
+    },
+    { name: 'knip', command: ['knip'] },
+  ],
 ];
 
 /** The steps of `npm run test:all`, after `npm test`. */
 const MATRIX_STEPS = ['build', 'tests'];
 
-function run([command, ...args], loud) {
+function run([command, ...args], loud, env) {
   return new Promise((resolve) => {
     // `npm test` adds the package binaries to the path.
-    const child = spawn(command, args, { stdio: ['ignore', loud ? 'inherit' : 'pipe', loud ? 'inherit' : 'pipe'] });
-    let output = '';
-    child.stdout?.on('data', (chunk) => (output += chunk));
-    child.stderr?.on('data', (chunk) => (output += chunk));
+    const output = loud ? 'inherit' : 'pipe';
+    const child = spawn(command, args, { stdio: ['ignore', output, output], env: { ...process.env, ...env } });
+    let text = '';
+    child.stdout?.on('data', (chunk) => (text += chunk));
+    child.stderr?.on('data', (chunk) => (text += chunk));
     child.on('error', (error) => resolve({ ok: false, output: String(error) }));
-    child.on('close', (code) => resolve({ ok: code === 0, output }));
+    child.on('close', (code) => resolve({ ok: code === 0, output: text }));
   });
 }
 
@@ -93,14 +104,16 @@ function readReport() {
 if (process.argv.includes('--long')) process.env.TEST_LONG = '1';
 const isMatrix = process.argv.includes('--matrix');
 if (isMatrix) process.env.TEST_MATRIX = '1';
+else if (!process.argv.includes('--slow')) process.env.TEST_QUICK = '1';
 
 let passed = 0;
 let failed = 0;
 const failures = [];
-for (const { name, command, essential = false, loud = false } of STEPS) {
-  if (isMatrix && !MATRIX_STEPS.includes(name)) continue;
+
+/** Runs a step and counts its result. Returns whether the next group can run. */
+async function runStep({ name, command, env, essential = false, loud = false }) {
   const start = performance.now();
-  const { ok, output } = await run(command, loud);
+  const { ok, output } = await run(command, loud, env);
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
   if (!ok) console.log(output.trimEnd());
   console.log(`${ok ? '✓' : '✗'} ${name} (${seconds} s)`);
@@ -112,7 +125,12 @@ for (const { name, command, essential = false, loud = false } of STEPS) {
     if (!ok && counts.failures.length === 0) failed++;
   } else if (ok) passed++;
   else failed++;
-  if (!ok && essential) break;
+  return ok || !essential;
+}
+
+for (const group of GROUPS) {
+  const steps = group.filter(({ name }) => !isMatrix || MATRIX_STEPS.includes(name));
+  if ((await Promise.all(steps.map(runStep))).includes(false)) break;
 }
 
 rmSync(reports, { recursive: true });

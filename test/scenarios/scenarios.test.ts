@@ -7,9 +7,11 @@ import { createWorld } from './support/world.ts';
 const SELECTED = process.env['TEST_SCENARIOS'];
 
 const scenarios = await Promise.all(SCENARIOS.map(async (name) => ({ name, ...(await loadScenario(name)) })));
-const selected = scenarios.filter(({ name, isFast = false }) =>
+const chosen = scenarios.filter(({ name, isFast = false }) =>
   SELECTED === undefined ? isFast : SELECTED === 'all' || SELECTED.split(',').includes(name),
 );
+/** `npm test` runs three of the fast ones. */
+const selected = process.env['TEST_QUICK'] === undefined ? chosen : chosen.slice(0, 3);
 
 describe('scenarios', () => {
   let world: World;

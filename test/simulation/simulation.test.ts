@@ -12,14 +12,17 @@ const RUNNER = fileURLToPath(new URL('run.mjs', import.meta.url));
 /** Further versions of Node.js whose traces are compared. */
 const NODES = (process.env['TEST_NODES'] ?? '').split(',').filter((path) => path !== '');
 
+/** `npm test` runs a seed of the first storages, and `npm test -- --slow` all tests. */
+const isQuick = process.env['TEST_QUICK'] !== undefined;
+
 /** Seeds of each storage. */
 const SEEDS = {
   memory: 5,
-  shared: 5,
   sqlite: 1,
-  handle: 1,
   auctions: 5,
   accounts: 5,
+  shared: 5,
+  handle: 1,
   upstream: 5,
   fairness: 1,
   receivers: 1,
@@ -37,7 +40,8 @@ beforeAll(() => {
 });
 
 describe('simulation', () => {
-  test.each(Object.entries(SEEDS))('of the storage %s has no finding, and one trace per seed', async (store, seeds) => {
+  test.each(Object.entries(SEEDS).slice(0, isQuick ? 4 : undefined))('of the storage %s has no finding, and one trace per seed', async (store, all) => {
+    const seeds = isQuick ? 1 : all;
     const output = await simulate(['--store', store, '--seeds', String(seeds), '--jobs', '1', '--hashes']);
     expect(output).toContain(`${store}: ${seeds} of ${seeds} seeds, 0 with a finding`);
     const hashes = hashesOf(output);
@@ -51,7 +55,7 @@ describe('simulation', () => {
     expect(alone.split('\n').length).toBeGreaterThan(store === 'memory' || store === 'shared' ? 500 : 10);
   });
 
-  test('of the storage pglite has no finding', async () => {
+  test.skipIf(isQuick)('of the storage pglite has no finding', async () => {
     const output = await simulate(['--store', 'pglite', '--from', '2', '--seeds', '1', '--jobs', '1', '--short']);
     expect(output).toContain('pglite: 1 of 1 seeds, 0 with a finding');
   });
@@ -64,7 +68,7 @@ describe('simulation', () => {
   });
 });
 
-describe('simulation with a planted fault', () => {
+describe.skipIf(isQuick)('simulation with a planted fault', () => {
   const quick = PLANTED.filter(({ isQuick }) => isQuick === true);
 
   test.each(quick.map((fault) => [fault.name, fault] as const))('notices that %s', async (_, fault) => {
