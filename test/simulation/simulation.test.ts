@@ -28,6 +28,8 @@ const SEEDS = {
   receivers: 1,
 } as const;
 
+const STORAGES = Object.entries(SEEDS).slice(0, isQuick ? 4 : undefined);
+
 async function simulate(flags: readonly string[], node = process.execPath): Promise<string> {
   return (await run(node, [RUNNER, ...flags], { maxBuffer: 2 ** 26 })).stdout;
 }
@@ -40,7 +42,7 @@ beforeAll(() => {
 });
 
 describe('simulation', () => {
-  test.each(Object.entries(SEEDS).slice(0, isQuick ? 4 : undefined))('of the storage %s has no finding, and one trace per seed', async (store, all) => {
+  test.each(STORAGES)('of the storage %s has no finding, and one trace per seed', async (store, all) => {
     const seeds = isQuick ? 1 : all;
     const output = await simulate(['--store', store, '--seeds', String(seeds), '--jobs', '1', '--hashes']);
     expect(output).toContain(`${store}: ${seeds} of ${seeds} seeds, 0 with a finding`);
