@@ -11,37 +11,32 @@ import { join, relative } from 'node:path';
 const reports = mkdtempSync(join(tmpdir(), 'intentbook-tests-'));
 const report = join(reports, 'vitest.json');
 
-/** Steps that run one group after the other. The first three steps are required by the others. */
-const GROUPS = [
-  [{ name: 'lint', command: ['biome', 'ci', '--colors=off', '--error-on-warnings', '.'], essential: true }],
-  [
-    { name: 'types', command: ['tsc'], essential: true },
-    { name: 'build', command: ['tsup', '--silent'], essential: true },
-  ],
-  [
-    {
-      name: 'tests',
-      command: [
-        'vitest',
-        'run',
-        '--config',
-        'test/vitest.config.ts',
-        '--reporter=default',
-        '--reporter=json',
-        `--outputFile.json=${report}`,
-      ],
-      loud: true,
-    },
-  ],
-  [
-    { name: 'publint', command: ['publint', '--strict'] },
-    {
-      name: 'attw',
-      command: ['attw', '--pack', '.', '--profile', 'esm-only', '--format', 'ascii'],
-      env: { npm_config_ignore_scripts: 'true' }, // the package is built
-    },
-    { name: 'knip', command: ['knip'] },
-  ],
+/** The first three steps are required by the others, which all run independently. */
+const STEPS = [
+  { name: 'lint', command: ['biome', 'ci', '--colors=off', '--error-on-warnings', '.'], essential: true },
+  { name: 'types', command: ['tsc'], essential: true },
+  { name: 'build', command: ['tsup', '--silent'], essential: true },
+  {
+    name: 'tests',
+    command: [
+      'vitest',
+      'run',
+      '--config',
+      'test/vitest.config.ts',
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${report}`,
+    ],
+    loud: true,
+  },
+  { name: 'publint', command: ['publint', '--strict'] },
+  {
+    name: 'attw',
+    command: ['attw', '--pack', '.', '--profile', 'esm-only', '--format', 'ascii'],
+    env: { npm_config_ignore_scripts: 'true' }, // the package is built
+    slow: true,
+  },
+  { name: 'knip', command: ['knip'] },
 ];
 
 /** The steps of `npm run test:all`, after `npm test`. */
@@ -104,14 +99,14 @@ function readReport() {
 if (process.argv.includes('--long')) process.env.TEST_LONG = '1';
 const isMatrix = process.argv.includes('--matrix');
 if (isMatrix) process.env.TEST_MATRIX = '1';
-else if (!process.argv.includes('--slow')) process.env.TEST_QUICK = '1';
+const isQuick = !isMatrix && !process.argv.includes('--slow');
+if (isQuick) process.env.TEST_QUICK = '1';
 
 let passed = 0;
 let failed = 0;
 const failures = [];
-
-/** Runs a step and counts its result. Returns whether the next group can run. */
-async function runStep({ name, command, env, essential = false, loud = false }) {
+for (const { name, command, env, essential = false, loud = false, slow = false } of STEPS) {
+  if ((isMatrix && !MATRIX_STEPS.includes(name)) || (isQuick && slow)) continue;
   const start = performance.now();
   const { ok, output } = await run(command, loud, env);
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
@@ -125,12 +120,7 @@ async function runStep({ name, command, env, essential = false, loud = false }) 
     if (!ok && counts.failures.length === 0) failed++;
   } else if (ok) passed++;
   else failed++;
-  return ok || !essential;
-}
-
-for (const group of GROUPS) {
-  const steps = group.filter(({ name }) => !isMatrix || MATRIX_STEPS.includes(name));
-  if ((await Promise.all(steps.map(runStep))).includes(false)) break;
+  if (!ok && essential) break;
 }
 
 rmSync(reports, { recursive: true });

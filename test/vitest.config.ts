@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
@@ -27,9 +28,11 @@ const SLOW = [
   'integration/bench/counters',
   'integration/chain/accounts',
   'integration/chain/settlement',
+  'integration/channels/channel-calls',
   'integration/channels/message-rows',
   'integration/channels/recovery',
   'integration/clients/settlement',
+  'integration/demo/demo',
   'integration/explorer/accounts',
   'integration/explorer/explorer',
   'integration/explorer/market',
@@ -39,6 +42,8 @@ const SLOW = [
   'integration/nats/crashes',
   'integration/sandbox/controls',
   'integration/sandbox/explorer-live',
+  'integration/sandbox/front-ends',
+  'integration/sandbox/solver',
   'integration/server/accounts-postgres',
   'integration/server/api-keys',
   'integration/server/audit',
@@ -92,6 +97,9 @@ const SLOW = [
   'resilience/faults/storage',
   'resilience/histories/histories',
 ].map((name) => `test/${name}.test.ts`);
+
+const missing = SLOW.find((file) => !existsSync(new URL(`../${file}`, import.meta.url)));
+if (missing !== undefined) throw new Error(`${missing} does not exist`);
 
 const left = process.env['TEST_QUICK'] === undefined ? [] : SLOW;
 
