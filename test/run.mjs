@@ -99,7 +99,7 @@ function readReport() {
 if (process.argv.includes('--long')) process.env.TEST_LONG = '1';
 const isMatrix = process.argv.includes('--matrix');
 if (isMatrix) process.env.TEST_MATRIX = '1';
-const isQuick = !isMatrix && !process.argv.includes('--slow');
+const isQuick = !isMatrix && !process.argv.some((argument) => argument === '--slow' || argument === '--long');
 if (isQuick) process.env.TEST_QUICK = '1';
 
 let passed = 0;

@@ -37,8 +37,7 @@ const RESERVED =
 
 function path() {
   const type = matching(
-    // Clients remove the segments "." and "..".
-    /^(?!.*\/\.{1,2}(?:\/|$))\/(?:[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*)?$/,
+    /^(?!.*\/\.{1,2}(?:\/|$))\/(?:[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*)?$/, // clients remove "." and ".."
     '<path>',
     '"/" or a path such as "/sepolia", of letters, digits and ".", "_", "~", "-"',
   );
