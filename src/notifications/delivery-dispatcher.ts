@@ -79,9 +79,7 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
   const { store, channels, clock, timeout, onFailure } = context;
   const inProgress = new Map<Promise<void>, ClaimedDelivery>();
   const delays = createReleaseDelays();
-  // A wait and the attempt after it are shorter than a claim, also with a short timeout.
-  const maxWait = Math.min(RELEASE_DELAY, timeout / 2);
-  const waiting = createWaitingDeliveries(clock, maxWait, (delivery, key) => void release(delivery, delays.next(key)));
+  const waiting = createWaitingDeliveries(clock, (delivery, key) => void release(delivery, delays.next(key)));
   const load = createLoad(channels, inProgress, waiting.all);
   const { attempt, cancelAll } = createAttempts(context, freed);
   /** When a channel has delivered last, in milliseconds since 1970. */
@@ -155,11 +153,21 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
       // One more lane, so that deliveries of a channel that is not configured fail.
       const limit = (lanes.length + 1) * MAX_PER_LANE;
       const now = clock.now();
-      const until = now + claimDuration;
       const busyAccounts = load.getBusyAccounts();
-      const request = { now, until, limit, maxDelay, perAccount: MAX_PER_ACCOUNT, busyAccounts, lanes };
+      const request = {
+        now,
+        until: now + claimDuration,
+        limit,
+        maxDelay,
+        perAccount: MAX_PER_ACCOUNT,
+        busyAccounts,
+        lanes,
+      };
+      // The claim lasts until the end of an attempt that waits, also after one that was deferred late.
+      const mayWaitUntil = readMonotonic(clock) + Math.min(RELEASE_DELAY, timeout / 2);
       const { claimed, next } = await store.deliveries.claim(request);
       for (const delivery of claimed) {
+        waiting.setLimit(delivery, mayWaitUntil);
         const isOver = load.countOfAccount(delivery.subscription.account) >= MAX_PER_ACCOUNT;
         if (isOver || isOverdue) {
           await release(delivery);

@@ -14,16 +14,10 @@ interface Waiting {
  * Creates the queues of claimed deliveries that wait for a slot of their host or address. A fast target with many
  * deliveries then receives them one after the other, without a further claim.
  *
- * @param maxWait - Milliseconds that a delivery may wait.
- * @param onEnd - Called with a delivery that has waited for so long.
+ * @param onEnd - Called with a delivery whose wait is over.
  */
-export function createWaitingDeliveries(
-  clock: Clock,
-  maxWait: number,
-  onEnd: (delivery: ClaimedDelivery, key: string) => void,
-) {
+export function createWaitingDeliveries(clock: Clock, onEnd: (delivery: ClaimedDelivery, key: string) => void) {
   const queues = new Map<string, Waiting[]>();
-  /** The time until which each delivery may wait, in milliseconds of `readMonotonic`. */
   const limits = new WeakMap<ClaimedDelivery, number>();
   const all = new Set<ClaimedDelivery>();
 
@@ -40,11 +34,12 @@ export function createWaitingDeliveries(
   return {
     /** The deliveries that wait. */
     all: all as ReadonlySet<ClaimedDelivery>,
-    /** Adds a delivery. @returns false if too many wait, or if it has already waited for long enough. */
+    /** Sets the time until which a delivery may wait, in milliseconds of `readMonotonic`. */
+    setLimit: (delivery: ClaimedDelivery, until: number) => void limits.set(delivery, until),
+    /** Adds a delivery. @returns false if too many wait, or if it must not wait any more. */
     add(key: string, delivery: ClaimedDelivery): boolean {
       const now = readMonotonic(clock);
-      const limit = limits.get(delivery) ?? now + maxWait;
-      limits.set(delivery, limit);
+      const limit = limits.get(delivery) ?? now;
       const queue = queues.get(key) ?? [];
       if (limit <= now || queue.length >= MAX_PER_KEY || all.size >= MAX_WAITING) return false;
       const cancel = clock.after(limit - now, () => {

@@ -256,12 +256,10 @@ async function insert(
   const quotes = await findQuotes(candidates, linking);
   const entries = candidates.map((candidate, i) => toOrderInsert(candidate, quotes[i], context));
   const options = transaction === undefined ? {} : { transaction };
-  const outcomes = await context.submissions.insert(entries, options, since);
-  if (client === undefined || transaction !== undefined) return outcomes;
-  const insertOne = async (entry: OrderInsert) =>
-    (await context.submissions.insert([entry]))[0] ?? { status: 'unknown' };
-  // An unsigned order over the quota of its owner is inserted after all if other clients have used the quota.
-  return context.pending.settle(entries, outcomes, client, insertOne);
+  const insertAll = (orders: readonly OrderInsert[]) => context.submissions.insert(orders, options, since);
+  return client === undefined || transaction !== undefined
+    ? insertAll(entries)
+    : context.pending.insert(entries, client, insertAll);
 }
 
 /** Passes orders to the book behind this one, which decides whether they are stored. */

@@ -178,8 +178,14 @@ export async function simulateFairness(seed: string, keepsTrace: boolean) {
 
   const victim = address(0xfeed);
   const end = START + 8_000;
-  // A stranger uses the quota of a contract before its owner does.
-  for (let n = 0; n < QUOTA; n++) void send(presign(victim, n), ATTACKER);
+  // A stranger uses the quota of a contract before its owner does, and sends as many in the names of others at once.
+  let unsigned = 0;
+  for (let n = 0; n < 2 * QUOTA; n++) {
+    const owner = n < QUOTA ? victim : address(0xfe00 + n);
+    void send(presign(owner, n), ATTACKER).then((status) => {
+      if (status === 201) unsigned++;
+    });
+  }
   for (let step = 0; clock.now() < end && violation === undefined; step++) {
     const attack = random.pick(ATTACKS);
     const connections = random.pick([1, 8, 100]);
@@ -193,6 +199,7 @@ export async function simulateFairness(seed: string, keepsTrace: boolean) {
     if (work > paid + SLACK) report('share', `the attacker got the work of ${Math.round(work)} tokens for ${paid}`);
   }
   await clock.pass(10_000);
+  if (unsigned > QUOTA) report('quota', `a client has ${unsigned} orders without a signature`);
   if (pending > 0 && violation === undefined)
     report('liveness', `${pending} requests of another client have not ended`);
   const closing = book.close();

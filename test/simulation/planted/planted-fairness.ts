@@ -34,6 +34,22 @@ export const PLANTED_FAIRNESS: readonly PlantedFault[] = [
     find: 'countRows(work, stream.backlog);',
     replace: '',
   },
+  {
+    name: 'a long read that waited is not admitted again',
+    area: 'fairness',
+    store: 'fairness',
+    file: 'src/http/limiter-guard.ts',
+    find: 'if (waited && limiter.charge !== undefined) {',
+    replace: 'if (waited && limiter.charge === undefined) {',
+  },
+  {
+    name: 'unsigned orders that arrive at once count for no client',
+    area: 'fairness',
+    store: 'fairness',
+    file: 'src/orders/group-commit.ts',
+    find: 'const error = check(owner, client);',
+    replace: 'const error = undefined as OrderBookError | undefined;',
+  },
 ];
 
 /** Faults that let targets, senders of invitations and repeated signatures of an account affect another account. */

@@ -379,6 +379,23 @@ describe('limits of delivery attempts', () => {
     expect(settled).toMatchObject([{ seq: 5, outcome: { status: 'released' } }]);
   });
 
+  test('that are deferred late do not wait, so that their claim lasts until the end of the attempt', async () => {
+    const attempts: string[] = [];
+    const deliver: Channel['deliver'] = async ({ body }, { enter }) => {
+      attempts.push(body);
+      if (body === '5') await new Promise<void>((resolve) => clock.after(1000, resolve)); // a slow name server
+      return enter?.('192.0.2.1') ? never() : { status: 'deferred' };
+    };
+    const { dispatcher, claims, clock, settled } = fixture({ channel: { deliver } });
+    claims.push([1, 2, 3, 4, 5].map((seq) => ({ ...claimed(seq), body: String(seq) })));
+    dispatcher.start();
+    await settleAll();
+    clock.advance(1000);
+    await settleAll();
+    expect(attempts).toEqual(['1', '2', '3', '4', '5']);
+    expect(settled).toMatchObject([{ seq: 5, outcome: { status: 'released' } }]);
+  });
+
   test('that wait are released when the dispatcher stops, and count for their account', async () => {
     const { dispatcher, claims, clock, requests, settled } = hanging({ getHost: () => 'host' });
     claims.push(

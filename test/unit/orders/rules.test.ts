@@ -272,6 +272,37 @@ describe('order quota', () => {
       expect((await send(fixture, 'client', account(3))).outcome).toBe('accepted');
     });
 
+    test('counts orders of a client that are sent at once', async () => {
+      const clients = ['one', 'batch'];
+      await using fixture = await admissionFixture({ limits: { maxPendingOrders: 2 } });
+      const orders = await Promise.all(
+        [ALICE, BOB, account(3), account(4), account(5)].flatMap((signer) =>
+          clients.map(async (_, i) => presigned(await orderOf({ validTo: NOW + 5000 + i }, signer))),
+        ),
+      );
+      const single = orders.filter((_, i) => i % 2 === 0);
+      const batch = orders.filter((_, i) => i % 2 === 1);
+      const { submit, submitMany } = fixture.book.orders;
+      const results = await Promise.all([
+        ...single.map((order) => submit(order, { client: 'one' })),
+        submitMany(batch, { client: 'batch' }),
+      ]);
+      const outcomes = results.flat().map(outcomeOf);
+      for (const of of [outcomes.slice(0, 5), outcomes.slice(5)]) {
+        expect(of.filter((each) => each === 'accepted')).toHaveLength(2);
+        expect(of.filter((each) => each === 'TooManyLimitOrders')).toHaveLength(3);
+      }
+    });
+
+    test('counts no order that was not stored', async () => {
+      await using fixture = await admissionFixture({ limits: { maxPendingOrders: 2 } });
+      const order = presigned(await orderOf({ validTo: NOW + 5000 }));
+      const { submit } = fixture.book.orders;
+      const repeated = await Promise.all([1, 2, 3].map(() => submit(order, { client: 'client' })));
+      expect(repeated.map(outcomeOf)).toEqual(['accepted', 'DuplicatedOrder', 'DuplicatedOrder']);
+      expect((await send(fixture, 'client', BOB)).outcome).toBe('accepted');
+    });
+
     test('is free again after the time that an order waits for its signature', async () => {
       const limits = { maxPendingOrders: 1, maxPendingValidity: 600 };
       await using fixture = await admissionFixture({ limits });
