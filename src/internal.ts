@@ -91,6 +91,7 @@ export {
   requireFunctions,
   requireInteger,
   requireMember,
+  requireTable,
 } from './validation/options.ts';
 export { describePackageFailure, importPackage, isPackageMissing } from './validation/package-failure.ts';
 export { createHeaders } from './validation/request-headers.ts';

@@ -118,7 +118,7 @@ export function toBody(argument: string, body: unknown): RequestParts {
 
 /** Rejects unknown members, which would be ignored. @throws TypeError naming the known ones. */
 export function assertKnown(what: string, given: object, known: readonly string[]): void {
-  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  const unknown = given && Object.keys(given).find((name) => !known.includes(name));
   if (unknown !== undefined) throw new TypeError(`${what} "${unknown}", use ${known.join(', ')}`);
 }
 

@@ -1,5 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 import type { OrderBook, OrderBookEvents } from 'intentbook';
+import { assertKnownOptions, requireFunctions } from '#internal';
 
 /** A book whose events are published. */
 export interface DiagnosedBook {
@@ -38,7 +39,10 @@ export const DIAGNOSTICS_EVENTS = [
  * subscribe('intentbook:storeQueried', (message) => console.log(message));
  * publishDiagnostics({ name: 'sepolia', book });
  */
-export function publishDiagnostics({ name, book }: DiagnosedBook): () => void {
+export function publishDiagnostics(published: DiagnosedBook): () => void {
+  assertKnownOptions('publishDiagnostics', published, ['name', 'book']);
+  const { name, book } = published;
+  requireFunctions('publishDiagnostics: book', book, ['on', 'off']);
   const stops = DIAGNOSTICS_EVENTS.map((each) => publish(name, book, each));
   return () => {
     for (const stop of stops) stop();

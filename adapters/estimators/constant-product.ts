@@ -87,12 +87,16 @@ export function estimateAlong(
   });
 }
 
+const isPoolList = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((pool) => Array.isArray(pool?.tokens) && Array.isArray(pool.reserves));
+
 /**
  * Indexes pools by their pairs of tokens, in both directions.
  *
  * @param where - The function that was called, for errors.
  */
 export function indexPools(where: string, pools: readonly Pool[]): PoolsBetween {
+  if (!isPoolList(pools)) throw new TypeError(`${where}: pools must be a list of { tokens, reserves }`);
   const sides = new Map<string, PoolSide[]>();
   const add = (from: Address, to: Address, side: PoolSide) => {
     const key = `${from} ${to}`;

@@ -1,5 +1,13 @@
 import type { Address, DecimalInput, Estimator } from 'intentbook';
-import { assertKnownOptions, type Decimal, formatDecimal, parseAddress, parseDecimal, requireInteger } from '#internal';
+import {
+  assertKnownOptions,
+  type Decimal,
+  formatDecimal,
+  parseAddress,
+  parseDecimal,
+  requireInteger,
+  requireTable,
+} from '#internal';
 
 /**
  * Value of a token: native atoms for one of its atoms, or native coins for a whole token with the given decimals.
@@ -29,7 +37,7 @@ export function fixedPrices(table: Readonly<Record<string, FixedPrice>>, options
   const { gas = 150_000, name = 'fixed prices' } = options;
   requireInteger(`fixedPrices: gas`, gas, 1);
   const prices = new Map<Address, Decimal>();
-  for (const [text, value] of Object.entries(table)) {
+  for (const [text, value] of requireTable('fixedPrices: table', table)) {
     const token = parseAddress('fixedPrices', 'a token', text);
     if (prices.has(token)) throw new TypeError(`fixedPrices: ${token} occurs twice in the table`);
     prices.set(token, parsePrice(token, value));

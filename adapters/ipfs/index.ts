@@ -4,6 +4,7 @@ import {
   createHeaders,
   createServiceFetch,
   getEndpoint,
+  parseHex,
   parseServiceUrl,
   ResponseTooLargeError,
   readResponseText,
@@ -55,6 +56,7 @@ const BASE_32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /** Returns the CID of the document with a keccak-256 hash, in lower-case base 32. */
 export function toCid(hash: Hex): string {
+  if (parseHex(hash, 32) === undefined) throw new TypeError(`toCid: hash must be 0x and 64 hex digits, got ${hash}`);
   const bits = `${PREFIX}${hash.slice(2)}`.replace(/./g, (digit) => Number(`0x${digit}`).toString(2).padStart(4, '0'));
   const groups = bits.match(/.{1,5}/g) ?? [];
   return `b${groups.map((group) => BASE_32[Number(`0b${group.padEnd(5, '0')}`)]).join('')}`;

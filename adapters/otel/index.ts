@@ -1,5 +1,5 @@
 import type { Api, Channel, OrderBook, OrderBookEvents } from 'intentbook';
-import { createRouteNames } from '#internal';
+import { assertKnownOptions, createRouteNames, requireFunctions } from '#internal';
 
 /** Attributes of a span. */
 export type SpanAttributes = Record<string, string | number | string[]>;
@@ -47,7 +47,12 @@ export interface TracedBook {
  *
  * @returns a function that ends the tracing.
  */
-export function traceBook(tracer: Tracer, { name, book }: TracedBook): () => void {
+export function traceBook(tracer: Tracer, traced: TracedBook): () => void {
+  requireFunctions('traceBook: tracer', tracer, ['startSpan']);
+  assertKnownOptions('traceBook', traced, ['name', 'book']);
+  const { name, book } = traced;
+  requireFunctions('traceBook: book', book, ['on', 'off']);
+
   function record(title: string, ms: number, attributes: SpanAttributes, failed = false): void {
     const end = Date.now();
     const span = tracer.startSpan(`intentbook ${title}`, {
@@ -94,6 +99,8 @@ export function traceBook(tracer: Tracer, { name, book }: TracedBook): () => voi
  * event stream is not part of the span.
  */
 export function traceApi(tracer: Tracer, api: Api): Api {
+  requireFunctions('traceApi: tracer', tracer, ['startActiveSpan']);
+  requireFunctions('traceApi: api', api, ['handle']);
   const routeNames = loadRouteNames();
   return {
     ...(api.handlesPath && { handlesPath: api.handlesPath.bind(api) }),
@@ -152,6 +159,8 @@ function replaceParameters(path: string): string {
 
 /** Wraps a notification channel: each delivery attempt is a span of kind "producer". */
 export function traceChannel(tracer: Tracer, channel: Channel): Channel {
+  requireFunctions('traceChannel: tracer', tracer, ['startActiveSpan']);
+  requireFunctions('traceChannel: channel', channel, ['parseTarget', 'deliver']);
   const { name, signs, confirmation } = channel;
   // A spread of a class instance would lose its methods.
   return {

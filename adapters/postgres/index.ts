@@ -1,6 +1,6 @@
 import type { AccountStore, Store } from 'intentbook';
 import { assertKnownOptions } from 'intentbook/store-kit';
-import { MAX_TIMER, requireInteger } from '#internal';
+import { MAX_TIMER, requireFunctions, requireInteger } from '#internal';
 import { ACCOUNT_SCHEMA } from './accounts/schema.ts';
 import { createPostgresAccountStore } from './accounts/store.ts';
 import { assertServer, type PostgresSource, withCommandPool } from './connection.ts';
@@ -106,6 +106,7 @@ export function postgresStore(target: PostgresUrlOptions | PgPool, options: Post
  * const book = createOrderBook({ store: pgliteStore(await PGlite.create()), ... });
  */
 export function pgliteStore(database: PgliteDatabase, options: PgliteOptions = {}): Store {
+  requireFunctions('pgliteStore: database', database, ['query', 'exec']);
   assertKnownOptions('pgliteStore', options, ['schema']);
   const settings = parseBookSettings('pgliteStore', { ...options, ...PGLITE });
   return createPostgresStore({ kind: 'pool', pool: getPglitePool(database) }, settings);
@@ -113,6 +114,7 @@ export function pgliteStore(database: PgliteDatabase, options: PgliteOptions = {
 
 /** Creates an account store in a PGlite database. See `pgliteStore`. */
 export function pgliteAccountStore(database: PgliteDatabase, options: PgliteOptions = {}): AccountStore {
+  requireFunctions('pgliteAccountStore: database', database, ['query', 'exec']);
   assertKnownOptions('pgliteAccountStore', options, ['schema']);
   const settings = parseAccountSettings('pgliteAccountStore', { ...options, ...PGLITE });
   return createPostgresAccountStore({ kind: 'pool', pool: getPglitePool(database) }, settings);

@@ -1,5 +1,5 @@
 import type { Address, UsdPriceSource } from 'intentbook';
-import { parseAddress } from '#internal';
+import { parseAddress, requireTable } from '#internal';
 
 /**
  * Creates a price source from a table of prices by chain id and token, in dollars for one whole token: for development,
@@ -13,10 +13,10 @@ import { parseAddress } from '#internal';
  */
 export function fixedUsdPrices(table: Readonly<Record<number, Readonly<Record<string, number>>>>): UsdPriceSource {
   const prices = new Map<number, ReadonlyMap<Address, number>>();
-  for (const [chain, tokens] of Object.entries(table)) {
+  for (const [chain, tokens] of requireTable('fixedUsdPrices: table', table)) {
     if (!/^[1-9]\d{0,15}$/.test(chain)) throw new TypeError(`fixedUsdPrices: "${chain}" is not a valid chain id`);
     const ofChain = new Map<Address, number>();
-    for (const [token, price] of Object.entries(tokens).map(parseEntry)) {
+    for (const [token, price] of requireTable(`fixedUsdPrices: chain ${chain}`, tokens).map(parseEntry)) {
       if (ofChain.has(token)) throw new TypeError(`fixedUsdPrices: ${token} occurs twice on chain ${chain}`);
       ofChain.set(token, price);
     }

@@ -41,6 +41,7 @@ const NATIVE_DECIMALS = 18;
 export function nativePriceSource(options: NativePriceSourceOptions): UsdPriceSource {
   assertKnownOptions('nativePriceSource', options, ['books', 'nativeUsd', 'decimals']);
   const { books, nativeUsd } = options;
+  if (!Array.isArray(books)) throw new TypeError('nativePriceSource: books must be a list of books');
   const byChain = new Map([...books].reverse().map((book) => [book.chainId, book]));
   const getDollarToken = isSource(nativeUsd) ? () => undefined : parseDollarTokens(nativeUsd);
 

@@ -1,5 +1,12 @@
 import type { Address, PoolSource, PoolYield } from 'intentbook';
-import { assertKnownOptions, createServiceFetch, parseHex, parseServiceUrl, readResponseText } from '#internal';
+import {
+  assertKnownOptions,
+  createServiceFetch,
+  parseHex,
+  parseServiceUrl,
+  readResponseText,
+  requireTable,
+} from '#internal';
 
 /** Pools by chain id. Numbers are those of `PoolYield`. */
 export type PoolTable = Readonly<
@@ -65,7 +72,7 @@ export function jsonPools(options: JsonPoolsOptions): PoolSource {
 
 function parseTable(table: PoolTable): ReadonlyMap<number, readonly PoolYield[]> {
   return new Map(
-    Object.entries(table).map(([chainId, pools]) => {
+    requireTable('fixedPools: table', table).map(([chainId, pools]) => {
       if (!CHAIN_ID.test(chainId) || !Array.isArray(pools)) {
         throw new TypeError(`pools must be lists by chain id, got "${chainId.slice(0, 40)}"`);
       }

@@ -45,6 +45,7 @@ export function observeChain(
   book: Pick<OrderBook, 'on'>,
   onChange: (state: { readonly up: boolean; readonly source?: string; readonly failure?: unknown }) => void = () => {},
 ): ChainState {
+  requireFunctions('observeChain: book', book, ['on']);
   const state: { -readonly [K in keyof ChainState]: ChainState[K] } = { up: undefined, lag: undefined };
   book.on('chainProgress', (observation) => {
     if (observation.type === 'standingBy') {

@@ -2,7 +2,7 @@ import { keccak_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js';
 import type { AffiliateCodeTypedData, SubscriptionTypedData } from './account.ts';
 import type { CancellationTypedData } from './cancellation.ts';
-import { toHex } from './checks.ts';
+import { format, toHex } from './checks.ts';
 import type { OrderTypedData } from './order.ts';
 import type { Hex, TypedDataField } from './types.ts';
 
@@ -24,7 +24,8 @@ const getDomainFields = (domain: object) => DOMAIN_FIELDS.filter(({ name }) => n
  *
  * For `ethsign`, sign the digest as a message (EIP-191), such as with `signMessage({ message: { raw: digest } })`.
  */
-export function typedDataDigest({ domain, types, message, primaryType }: AnyTypedData): Hex {
+export function typedDataDigest(typedData: AnyTypedData): Hex {
+  const { domain, types, message, primaryType } = requireTypedData(typedData);
   const fields: readonly TypedDataField[] = Object.values(types)[0] ?? [];
   const prefix = Uint8Array.of(0x19, 0x01);
   const separator = hashStruct('EIP712Domain', getDomainFields(domain), domain);
@@ -38,16 +39,23 @@ export function typedDataDigest({ domain, types, message, primaryType }: AnyType
  * @param owner - The signer, or the contract that owns the order.
  */
 export function orderUid(typedData: OrderTypedData, owner: string): Hex {
-  const validTo = typedData.message.validTo.toString(16).padStart(8, '0');
+  const validTo = requireTypedData(typedData).message.validTo.toString(16).padStart(8, '0');
   return `${typedDataDigest(typedData)}${toHex('owner', owner, 20).slice(2)}${validTo}` as Hex;
 }
 
 /** Renders typed data as the JSON parameter of `eth_signTypedData_v4`. Integers become decimal strings. */
 export function typedDataJson(typedData: AnyTypedData): string {
-  const types = { EIP712Domain: getDomainFields(typedData.domain), ...typedData.types };
+  const types = { EIP712Domain: getDomainFields(requireTypedData(typedData).domain), ...typedData.types };
   return JSON.stringify({ ...typedData, types }, (_, value: unknown) =>
     typeof value === 'bigint' ? String(value) : value,
   );
+}
+
+/** @throws TypeError if a value of JavaScript is not typed data. */
+function requireTypedData<T extends AnyTypedData>(typedData: T): T {
+  const parts = [typedData?.domain, typedData?.types, typedData?.message];
+  if (parts.every((part) => Object(part) === part)) return typedData;
+  throw new TypeError(`typed data must be an object with domain, types and message, got ${format(typedData)}`);
 }
 
 /** The domain of a wallet, where all members are known. */

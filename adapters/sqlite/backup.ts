@@ -65,7 +65,9 @@ export async function backupSqlite(options: SqliteBackupOptions): Promise<void> 
  *
  * @throws StoreError `Unavailable` with the first damage, or if the file cannot be read.
  */
-export async function checkSqliteFile({ path }: { readonly path: string }): Promise<void> {
+export async function checkSqliteFile(file: { readonly path: string }): Promise<void> {
+  assertKnownOptions('checkSqliteFile', file, ['path']);
+  const { path } = file;
   await loadDriver();
   assertFileExists(path);
   assertOwnLog(path);

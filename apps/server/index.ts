@@ -109,6 +109,8 @@ export interface RunningServer {
  * `StoreError` if a store cannot be opened, Node's error if the address is not available.
  */
 export async function serve(options: ServeOptions = {}): Promise<RunningServer> {
+  if (typeof options !== 'object' || options === null)
+    throw new TypeError(`serve: options must be an object, got ${options}`);
   const { folder = '.', onExchange, onFailure, onChainChange, onNotice, onLost, onOperatorAction, ...given } = options;
   const hooks = { onExchange, onFailure, onChainChange, onNotice, onLost, onOperatorAction };
   for (const [name, hook] of Object.entries(hooks)) if (hook !== undefined) requireFunction(`serve: ${name}`, hook);

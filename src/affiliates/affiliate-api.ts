@@ -229,7 +229,9 @@ export function createAffiliateApi(
       const affiliate = await store.byCode(text.trim().toUpperCase());
       return affiliate && toRegisteredAffiliate(affiliate);
     },
-    async statistics(kind, address, { all = false } = {}) {
+    async statistics(kind, address, query = {}) {
+      assertKnownOptions('statistics', query, ['all']);
+      const { all = false } = query;
       if (!STATISTICS.includes(kind)) {
         throw new OrderBookError('InvalidParameter', `kind: must be one of ${STATISTICS.join(', ')}`);
       }

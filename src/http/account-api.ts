@@ -44,7 +44,7 @@ export function createAccountApi(accounts: Accounts | undefined, options: Accoun
     'identifyClient',
   ]);
   if (accounts !== undefined)
-    requireFunctions('createAccountApi: accounts.subscriptions', accounts.subscriptions, ['create']);
+    requireFunctions('createAccountApi: accounts.subscriptions', accounts?.subscriptions, ['create']);
   assertFunctions('createAccountApi: limiter', options.limiter, ['take', 'open']);
   return serveRoutes({
     routes: accountRoutes(),

@@ -8,6 +8,7 @@ import type { Relay } from '../admission/relay.ts';
 import type { VerifiedOrder } from '../admission/verified-order.ts';
 import type { AbortState } from '../concurrency/abort.ts';
 import type { DeadlineLimiter } from '../concurrency/deadline.ts';
+import type { Lazy } from '../concurrency/lazy.ts';
 import type { OrderBookError } from '../errors.ts';
 import type { ChainClient } from '../ports/chain-client.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -18,7 +19,8 @@ import type { Address, Hex } from '../protocol/hex.ts';
 import type { Rules } from '../protocol/profile.ts';
 import { isEcdsa } from '../protocol/signature.ts';
 import type { Verifier } from '../verification/index.ts';
-import type { PendingOrders, SubmissionQueue } from './group-commit.ts';
+import type { SubmissionQueue } from './group-commit.ts';
+import type { PendingOrders } from './pending-orders.ts';
 
 /** The dependencies of order admission. */
 export interface AdmissionContext {
@@ -29,7 +31,7 @@ export interface AdmissionContext {
   readonly store: Store;
   readonly submissions: SubmissionQueue;
   /** The unsigned orders of clients. */
-  readonly pending: PendingOrders;
+  readonly pending: Lazy<PendingOrders>;
   readonly clock: Clock;
   readonly limits: Limits;
   readonly ownerLimits: OwnerLimitsTable;

@@ -6,7 +6,7 @@ import type { Verifier } from '../verification/index.ts';
 import type { AdmissionContext } from './admission.ts';
 import type { OrderCache } from './cache.ts';
 import type { ExpirySweepContext } from './expiry.ts';
-import { createPendingOrders, createSubmissionQueue } from './group-commit.ts';
+import { createSubmissionQueue } from './group-commit.ts';
 import { createOrderApi, type OrderApiContext } from './order-api.ts';
 import { readOrders } from './read.ts';
 import { getMaxDuration, prepareSubmissions } from './submit.ts';
@@ -42,7 +42,7 @@ export function createOrders(context: OrdersContext) {
   const withoutVerifier: Omit<AdmissionContext, 'verifier'> = {
     ...context,
     submissions,
-    pending: createPendingOrders(context),
+    pending: lazy(async () => (await import('./pending-orders.ts')).createPendingOrders(context)),
   };
   let started: AdmissionContext | undefined;
 

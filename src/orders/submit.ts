@@ -177,9 +177,13 @@ async function check(
   context: AdmissionContext,
   origin: Omit<Submission, 'batch'>,
 ): Promise<Decision[]> {
-  const rejections = candidates.map((each) =>
-    each instanceof OrderBookError ? each : checkLocally(each, context, origin),
-  );
+  const { client } = origin;
+  const pending = client !== undefined && hasUnsigned(candidates) ? await context.pending.load() : undefined;
+  const rejections = candidates.map((each) => {
+    if (each instanceof OrderBookError) return each;
+    const rejection = checkLocally(each, context);
+    return rejection ?? (client !== undefined && isUnsigned(each) ? pending?.check(each.owner, client) : undefined);
+  });
   const verified = candidates.filter((each): each is VerifiedOrder => !(each instanceof OrderBookError));
   const lookups = candidates.filter(
     (each, i): each is VerifiedOrder =>
@@ -202,19 +206,20 @@ async function check(
   );
 }
 
-function checkLocally(
-  candidate: VerifiedOrder,
-  context: AdmissionContext,
-  { client }: Pick<Submission, 'client'>,
-): OrderBookError | undefined {
+/** Returns whether an order waits for its signature on chain. */
+const isUnsigned = ({ creation }: VerifiedOrder) => creation.signingScheme === 'presign';
+
+const hasUnsigned = (candidates: readonly (VerifiedOrder | OrderBookError)[]) =>
+  candidates.some((each) => !(each instanceof OrderBookError) && isUnsigned(each));
+
+function checkLocally(candidate: VerifiedOrder, context: AdmissionContext): OrderBookError | undefined {
   const { limits, tokens, eip1271, rules, clock } = context;
   const checkContext = { limits, tokens, eip1271, rules, now: seconds(clock) };
   for (const check of LOCAL_CHECKS) {
     const rejection = check(candidate, checkContext);
     if (rejection !== undefined) return rejection;
   }
-  const isUnsigned = candidate.creation.signingScheme === 'presign';
-  return isUnsigned && client !== undefined ? context.pending.check(candidate.owner, client) : undefined;
+  return undefined;
 }
 
 function needsRemoteChecks({ document }: VerifiedOrder, { chain, host, relay }: AdmissionContext): boolean {
@@ -257,9 +262,8 @@ async function insert(
   const entries = candidates.map((candidate, i) => toOrderInsert(candidate, quotes[i], context));
   const options = transaction === undefined ? {} : { transaction };
   const insertAll = (orders: readonly OrderInsert[]) => context.submissions.insert(orders, options, since);
-  return client === undefined || transaction !== undefined
-    ? insertAll(entries)
-    : context.pending.insert(entries, client, insertAll);
+  if (client === undefined || transaction !== undefined || !hasUnsigned(candidates)) return insertAll(entries);
+  return (await context.pending.load()).insert(entries, client, insertAll);
 }
 
 /** Passes orders to the book behind this one, which decides whether they are stored. */

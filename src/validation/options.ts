@@ -55,6 +55,12 @@ export function requireFunction(option: string, value: unknown): void {
   if (typeof value !== 'function') throw new TypeError(`${option} must be a function, got ${formatSecret(value)}`);
 }
 
+/** Returns the rows of an option that must be a table. @throws TypeError naming the option. */
+export function requireTable<T>(option: string, table: Readonly<Record<string, T>>): [name: string, row: T][] {
+  if (typeof table === 'object' && table !== null) return Object.entries(table);
+  throw new TypeError(`${option} must be an object, got ${formatValue(table)}`);
+}
+
 /** Maximum delay of timers on common platforms, in milliseconds. */
 export const MAX_TIMER = 2 ** 31 - 1;
 

@@ -2,7 +2,7 @@ import { type Api, createApi, type Limiter, type OrderBook } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
 import { createExplorer } from 'intentbook/explorer';
 import { nodeHandler } from 'intentbook/node-http';
-import { type Environment, jsonResponse, VERSION } from '#internal';
+import { assertKnownOptions, type Environment, jsonResponse, VERSION } from '#internal';
 import { mountAccounts } from '../http/account-mount.ts';
 import { createHardenedServer } from '../http/hardened-server.ts';
 import { describe, isReferenceServed, referencePages } from '../http/openapi-pages.ts';
@@ -57,6 +57,8 @@ const GRACE = 1_000;
 
 /** Serves books that the host has started, with the explorer, the API reference and readiness. */
 export async function serveBooks(options: ServeBooksOptions): Promise<BookServer> {
+  assertKnownOptions('serveBooks', options, ['books', 'accounts', 'port', 'host', 'operatorToken', 'limiter', 'apis']);
+  if (!Array.isArray(options.books)) throw new TypeError('serveBooks: books must be a list of { book }');
   const { accounts, port = 0, host = '127.0.0.1', operatorToken, limiter } = options;
   const limits = limiter === undefined ? {} : { limiter };
   const books = options.books.map(({ path = '/', environment = 'production', ...rest }) => {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { type Api, type ApiResponse, OrderBookError, type Profile } from 'intentbook';
 import { type OpenApiDocument, openApiDocument } from 'intentbook/openapi';
-import { jsonResponse, rejectionResponse, VERSION } from '#internal';
+import { assertKnownOptions, jsonResponse, rejectionResponse, VERSION } from '#internal';
 import type { OpenBook } from '../books/open-books.ts';
 import { createServerApi, type Page, removeTrailingSlashes } from './server-api.ts';
 
@@ -88,7 +88,9 @@ export interface OpenApiPagesOptions {
  * app.use('/sepolia', nodeHandler(composeApis(openApiPages(), createApi(book))));
  * ```
  */
-export function openApiPages({ servers = [{ url: '.' }], codes = 'specification' }: OpenApiPagesOptions = {}): Api {
+export function openApiPages(options: OpenApiPagesOptions = {}): Api {
+  assertKnownOptions('openApiPages', options, ['servers', 'codes']);
+  const { servers = [{ url: '.' }], codes = 'specification' } = options;
   const document = openApiDocument({ servers, codes });
   const pages = referencePages(() => document);
   const { handle } = createServerApi({ mounted: [], pages });

@@ -1,6 +1,7 @@
 import { ERRORS, type ErrorCode } from '../../errors.ts';
 import type { Profile } from '../../protocol/profile.ts';
 import { CODE_DIFFERENCES, type CodeDifference } from '../../protocol/profile-codes.ts';
+import { assertKnownOptions } from '../../validation/options.ts';
 import { accountRoutes } from '../account-routes/index.ts';
 import type { Endpoint } from '../route.ts';
 import { ORDER_BOOK_ROUTES } from '../routes/index.ts';
@@ -39,11 +40,9 @@ export interface OpenApiOptions {
  * Creates the OpenAPI 3.1 document of the HTTP interface. It is generated from the routes, the schemas that they parse
  * with and the table of errors, so it always matches the served routes.
  */
-export function openApiDocument({
-  servers = [{ url: '/' }],
-  standalone = false,
-  codes = 'specification',
-}: OpenApiOptions = {}): OpenApiDocument {
+export function openApiDocument(options: OpenApiOptions = {}): OpenApiDocument {
+  assertKnownOptions('openApiDocument', options, ['servers', 'standalone', 'codes']);
+  const { servers = [{ url: '/' }], standalone = false, codes = 'specification' } = options;
   const paths: Record<string, Record<string, object>> = {};
   const add = (route: Endpoint, more: object, rejections: Rejections) => {
     const path = route.path.replace(/:(\w+)/g, '{$1}');
