@@ -98,13 +98,17 @@ async function readPage(
   if (query.limit > ORDERS_PER_STEP || query.offset || query.status || query.sellToken || query.buyToken) {
     await endStep(options, 0);
   }
-  const now = seconds(context.clock);
   const { status, limit, offset = 0, ...filter } = query;
-  const filters = status === undefined ? filter : { ...filter, status: { is: status, now } };
+  const toFilters = (now: number) => (status === undefined ? filter : { ...filter, status: { is: status, now } });
   const start =
-    offset <= ORDERS_PER_STEP ? { after: query.after, offset } : await skip(filters, offset, context, options);
+    offset <= ORDERS_PER_STEP
+      ? { after: query.after, offset }
+      : await skip(toFilters(seconds(context.clock)), offset, context, options);
   if (start === undefined) return undefined;
-  const read = () => readSteps({ ...filters, ...start, limit }, context, options, (orders) => render(orders, now));
+  const read = () => {
+    const now = seconds(context.clock); // a long page may have waited
+    return readSteps({ ...toFilters(now), ...start, limit }, context, options, (orders) => render(orders, now));
+  };
   return limit > ORDERS_PER_STEP ? getLongPages(context.store).run(read, options.client?.()) : read();
 }
 

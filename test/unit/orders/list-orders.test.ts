@@ -18,9 +18,10 @@ function fixture(options: RecordingStoreOptions) {
   const recording = recordingStore(options);
   const failures: unknown[] = [];
   const meter: RowMeter = { rows: 0 };
+  const time = { now: NOW };
   const context = {
     store: recording.store,
-    clock: { now: () => NOW * 1000 + 999, after: () => () => {} },
+    clock: { now: () => time.now * 1000 + 999, after: () => () => {} },
     onFailure: (failure: unknown) => failures.push(failure),
   };
   return {
@@ -28,6 +29,7 @@ function fixture(options: RecordingStoreOptions) {
     context,
     failures,
     meter,
+    time,
     list: (query: Query, signal = {}) => listOrders(query, context, { signal, meter }),
     listBytes: (query: Query) => listOrderBytes(query, context, { meter }),
   };
@@ -209,6 +211,18 @@ describe('page of a listing', () => {
     expect((await Promise.all([...long, ...short])).map(({ orders }) => orders.length)).toEqual([
       129, 129, 129, 128, 1,
     ]);
+  });
+
+  test('has the statuses of the time at which it is read', async () => {
+    const { open, opened } = createGate();
+    const { list, lists, time } = fixture({ entries: 300, onRead: () => opened });
+    const pages = range(3).map(() => list({ limit: ORDERS_PER_STEP + 1, status: 'open' }));
+    await settle();
+    time.now += 10;
+    open();
+    await Promise.all(pages);
+    const times = lists.filter(({ after }) => after === undefined).map(({ status }) => status?.now);
+    expect(times).toEqual([NOW, NOW, NOW + 10]);
   });
 
   test('is read while the store of another book does not respond', async () => {
