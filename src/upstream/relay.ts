@@ -6,7 +6,7 @@ import { isEcdsa } from '../protocol/signature.ts';
 import { requireUid } from '../validation/options.ts';
 import type { Insert, UpstreamBook } from './context.ts';
 import { join } from './lanes.ts';
-import { drop, put, type RelayTask } from './tasks.ts';
+import { drop, makeDue, put, type RelayTask } from './tasks.ts';
 import { hasEnded, isSameOrder, toCreation } from './wire.ts';
 
 /** Milliseconds for which one process works on a task alone. A call of the upstream is shorter. */
@@ -186,14 +186,5 @@ export async function storeAccepted({ store, clock, wake }: UpstreamBook, insert
 }
 
 /** Has the other book read again soon. Orders that are not followed are followed from now on. */
-export async function refresh({ tasks, clock }: UpstreamBook, uids: readonly string[]): Promise<void> {
-  const keys = [...new Set(uids.map(requireUid))];
-  const known = new Map((await tasks.get('order', keys)).map((task) => [task.key, task]));
-  const now = clock.now();
-  await tasks.write(
-    keys.map((key) => {
-      const task = known.get(key);
-      return put('order', key, now, task?.value ?? { ecdsa: true }, task?.version ?? 0);
-    }),
-  );
-}
+export const refresh = (book: UpstreamBook, uids: readonly string[]): Promise<void> =>
+  makeDue(book, 'order', uids.map(requireUid), { ecdsa: true });

@@ -1,7 +1,7 @@
 import type { Relay } from '../admission/relay.ts';
 import type { Worker } from '../concurrency/worker.ts';
 import { OrderBookError } from '../errors.ts';
-import { type Address, type Hex, parseHex } from '../protocol/hex.ts';
+import { type Hex, parseHex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
 import { decodeSettledOrder } from '../protocol/settled-order.ts';
 import { parseUid, unpackUid } from '../protocol/uid.ts';
@@ -15,7 +15,7 @@ import { AT_ONCE, createOwnerSchedule } from './owner-schedule.ts';
 import { createUpstreamQuotes, type UpstreamQuotes } from './quotes.ts';
 import { createRelay, refresh } from './relay.ts';
 import { createRelayWorker } from './relay-worker.ts';
-import { createTasks, drop, put } from './tasks.ts';
+import { createTasks, drop, makeDue, put } from './tasks.ts';
 import type { UpstreamApi, UpstreamScope } from './upstream-api.ts';
 
 /** Milliseconds in which several processes share the turns of a class of calls. */
@@ -61,7 +61,8 @@ export function createUpstreamService(
         ...addresses.map((owner) => put('owner', owner, clock.now(), NEW_OWNER, 0)), // a followed one stays as it is
         ...appData.map((hash) => put('appData', parseHash(hash), clock.now(), {}, 0)),
       ]);
-      await readOwners(book, addresses.filter((_, i) => isNew[i] !== true).slice(0, AT_ONCE));
+      const known = addresses.filter((_, i) => isNew[i] !== true).slice(0, AT_ONCE);
+      await makeDue(book, 'owner', known, NEW_OWNER);
       await refresh(book, uids);
       follower.wake();
     },
@@ -76,7 +77,7 @@ export function createUpstreamService(
     async refresh(target) {
       const uid = parseUid(target);
       if (uid !== undefined) await refresh(book, [uid]);
-      else await readOwners(book, [requireAddress('owner', target)]);
+      else await makeDue(book, 'owner', [requireAddress('owner', target)], NEW_OWNER);
       follower.wake();
     },
     order: (uid) => describeOrder(book, uid),
@@ -122,19 +123,6 @@ export function createUpstreamService(
         ...(store.traits.writers === 'many' && { reserve: createReservation(context) }),
       }),
   };
-}
-
-/** Makes owners due. One whose task is changed meanwhile is tried again: its read may have begun before. */
-async function readOwners({ tasks, clock }: UpstreamBook, owners: readonly Address[]): Promise<void> {
-  for (let left = [...new Set(owners)]; left.length > 0; ) {
-    const known = new Map((await tasks.get('owner', left)).map((task) => [task.key, task]));
-    const changes = left.map((owner) => {
-      const { value = NEW_OWNER, version = 0 } = known.get(owner) ?? {};
-      return put('owner', owner, clock.now(), value, version);
-    });
-    const isWritten = await tasks.write(changes);
-    left = left.filter((_, i) => isWritten[i] !== true);
-  }
 }
 
 /** Returns the state of an order; `undefined` for an order that neither this book nor its tasks have. */

@@ -1,3 +1,4 @@
+import type { Clock } from '../ports/clock.ts';
 import type { OrderInsert, Store } from '../ports/store.ts';
 import type { Task, TaskChange } from '../ports/task-store.ts';
 import type { UpstreamOrderStatus } from '../ports/upstream.ts';
@@ -171,4 +172,26 @@ export function drop(
   { key, version }: { readonly key: string; readonly version?: number },
 ): TaskChange {
   return { kind, key, to: null, ...(version === undefined ? {} : { version }) };
+}
+
+/**
+ * Makes tasks due now. Those that do not exist get a value. One that is changed meanwhile is tried again: the read that
+ * changed it may have begun before.
+ */
+export async function makeDue<K extends TaskKind>(
+  { tasks, clock }: { readonly tasks: Tasks; readonly clock: Clock },
+  kind: K,
+  keys: readonly string[],
+  fresh: TaskValues[K],
+): Promise<void> {
+  for (let left = [...new Set(keys)]; left.length > 0; ) {
+    const known = new Map((await tasks.get(kind, left)).map((task) => [task.key, task]));
+    const isWritten = await tasks.write(
+      left.map((key) => {
+        const { value = fresh, version = 0 } = known.get(key) ?? {};
+        return put(kind, key, clock.now(), value, version);
+      }),
+    );
+    left = left.filter((_, i) => isWritten[i] !== true);
+  }
 }
