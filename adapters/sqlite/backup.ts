@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { StoreError } from 'intentbook';
 import { assertKnownOptions } from 'intentbook/store-kit';
@@ -43,22 +43,38 @@ export async function backupSqlite(options: SqliteBackupOptions): Promise<void> 
   // The working directory may change during the copy.
   const [from, to] = [resolve(options.from), resolve(options.to)];
   assertFileExists(from);
-  if (existsSync(to)) throw new StoreError('Unavailable', `the file "${to}" already exists`);
+  assertNew(to);
   const driver = await loadDriver();
   const partial = `${to}.partial`;
+  const operation = `copy "${from}" to "${to}"`;
+  const own = await createEmpty(partial, from).catch((cause: unknown) => {
+    throw Object(cause).code === 'EEXIST' ? createBusyError(to) : toStoreError(operation, cause);
+  });
+  const isReplaced = async () => (await own.stat()).nlink === 0;
   try {
-    await removeDatabase(partial);
-    await createEmpty(partial, (await stat(from)).mode);
     if (driver.kind === 'node') await copyWithRuntime(driver.module, { from, to: partial, onProgress });
     else await copyWithPackage(driver.create, { from, to: partial, onProgress });
+    if (await isReplaced()) throw createBusyError(to);
     await finishCopy(partial, from);
+    assertNew(to);
     await rename(partial, to);
     await syncFolder(dirname(to));
   } catch (cause) {
+    // The file of this name belongs to another backup.
+    if (await isReplaced()) throw createBusyError(to);
     await removeDatabase(partial).catch(() => {});
-    throw toStoreError(`copy "${from}" to "${to}"`, cause);
+    throw toStoreError(operation, cause);
+  } finally {
+    await own.close();
   }
 }
+
+/** @throws StoreError if a file exists. */
+function assertNew(path: string): void {
+  if (existsSync(path)) throw new StoreError('Unavailable', `the file "${path}" already exists`);
+}
+
+const createBusyError = (to: string) => new StoreError('Unavailable', `another backup writes the file "${to}"`);
 
 /**
  * Checks every page, row and index of the file of a book, which is only read.
@@ -84,14 +100,16 @@ export async function checkSqliteFile(file: { readonly path: string }): Promise<
   }
 }
 
-/** Creates a file with the permissions of another one, before it has content that others may not read. */
-async function createEmpty(path: string, mode: number): Promise<void> {
+/**
+ * Creates a file with the permissions of another one, before it has content that others may not read. Replaces an
+ * earlier file. The handle shows whether the file was replaced in turn. SQLite would lose its locks if it were closed.
+ */
+async function createEmpty(path: string, like: string): Promise<FileHandle> {
+  const { mode } = await stat(like);
+  await removeDatabase(path);
   const file = await open(path, 'wx', 0o600);
-  try {
-    await file.chmod(mode & 0o777);
-  } finally {
-    await file.close();
-  }
+  await file.chmod(mode & 0o777);
+  return file;
 }
 
 /** Makes the name of a new file durable. Some platforms cannot open a folder. */

@@ -22,7 +22,8 @@ export interface Output {
  */
 export async function openOutput(path: string, size = 0): Promise<Output> {
   if (path === STANDARD_OUTPUT) return { write: writeToReader, sync: async () => {}, close: async () => {} };
-  const file = await open(path, size === 0 ? 'w' : 'r+', PRIVATE);
+  // Appended, so that two processes never write over each other.
+  const file = await open(path, 'a', PRIVATE);
   let end = size;
   try {
     await file.truncate(size);
@@ -32,6 +33,8 @@ export async function openOutput(path: string, size = 0): Promise<Output> {
   }
   return {
     async write(text) {
+      // The text of another process would be among that of this one.
+      if ((await file.stat()).size !== end) throw new Error(`another process writes the file "${path}"`);
       end = await writeAll(file, text, end);
     },
     sync: () => file.sync(),

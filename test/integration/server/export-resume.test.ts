@@ -92,6 +92,51 @@ describe('export that was interrupted', () => {
   });
 });
 
+test('of two exports to one file, one at most succeeds, and then the file has all orders', async () => {
+  const { store, clock, domain } = await openBook(600, 1);
+  const expected = await list(store);
+  for (const [written = 0, reads] of [
+    [0, 0],
+    [0, 1],
+    [3, 0],
+  ]) {
+    const file = join(await scratch(), 'book.ndjson');
+    if (written > 0) {
+      await exportBook(store, domain, file, PROGRESS);
+      const lines = readFileSync(file, 'utf8')
+        .split('\n')
+        .slice(0, 1 + written);
+      writeFileSync(file, lines.map((line) => `${line}\n`).join(''));
+    }
+    let begin = () => {};
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    let read = 0;
+    const slow: Store = {
+      ...store,
+      orders: {
+        ...store.orders,
+        async list(query) {
+          if (read++ === reads) begin();
+          await new Promise((resolve) => setTimeout(resolve, 5));
+          return store.orders.list(query);
+        },
+      },
+    };
+    const first = exportBook(slow, domain, file, PROGRESS);
+    const second = begun.then(() => exportBook(slow, domain, file, PROGRESS));
+    const outcomes = await Promise.allSettled([first, second]);
+    expect(outcomes.filter(({ status }) => status === 'rejected')).not.toHaveLength(0);
+    // If each has stopped the other, the file is continued.
+    if (outcomes.every(({ status }) => status === 'rejected')) await exportBook(store, domain, file, PROGRESS);
+    const target = memoryStore();
+    await target.open({ domain, clock });
+    await importBook(target, domain, file, PROGRESS);
+    expect(await list(target)).toEqual(expected);
+  }
+});
+
 test.skipIf(process.platform === 'win32')('an export to a file that is not regular is rejected', async () => {
   const store = memoryStore();
   const domain = { chainId: SEPOLIA, settlementContract: `0x${'00'.repeat(20)}` } as const;

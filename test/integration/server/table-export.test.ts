@@ -188,6 +188,27 @@ describe.each(FORMATS)('export to %s', (format) => {
     expect([seen, existsSync(file), existsSync(`${file}.partial`)]).toEqual([[false], true, false]);
     expect(await queryDuckDb(`SELECT count(*)::INTEGER AS n FROM ${from(file)}`)).toEqual([{ n: 8 }]);
   });
+
+  test('of two exports to one file, the first one fails and the file has the rows of the other', async () => {
+    const { store } = await tradedBook();
+    const file = join(await scratch(), `orders.${format}`);
+    const table = await exportOrders(store, undefined);
+    let other: Promise<unknown> | undefined;
+    async function* batches() {
+      for await (const batch of table.batches) {
+        for (const row of batch) {
+          yield [row];
+          other ??= write(exportOrders(store, undefined), file);
+          await other;
+        }
+      }
+    }
+    await expect(exportTable('orders', { ...table, batches: batches() }, file, PROGRESS)).rejects.toThrow(
+      `another export writes the file "${file}"`,
+    );
+    expect(existsSync(`${file}.partial`)).toBe(false);
+    expect(await queryDuckDb(`SELECT count(*)::INTEGER AS n FROM ${from(file)}`)).toEqual([{ n: 8 }]);
+  });
 });
 
 describe('intentbook export', () => {

@@ -158,6 +158,27 @@ test('a copy has its name only when it is complete, and replaces the rest of an 
   expect(readdirSync(copy.directory)).toEqual(['book.sqlite']);
 });
 
+test('of two backups to one file, one fails and the file is the copy of the other', async () => {
+  using file = temporaryFile();
+  const store = await opened(file.path);
+  const numbers = Array.from({ length: 4000 }, (_, i) => i);
+  for (let i = 0; i < numbers.length; i += 64) {
+    await store.orders.insert(numbers.slice(i, i + 64).map((n) => ({ order: order(n) })));
+  }
+  await store.close();
+  for (const delay of [0, 1, 2, 4, 8, 16]) {
+    using copy = temporaryFile();
+    const first = backupSqlite({ from: file.path, to: copy.path });
+    await new Promise((resolve) => setTimeout(resolve, delay));
+    const outcomes = await Promise.allSettled([first, backupSqlite({ from: file.path, to: copy.path })]);
+    const failures = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+    expect(failures).toEqual([expect.objectContaining({ code: 'Unavailable' })]);
+    expect(failures.join()).toMatch(/already exists|another backup/);
+    await checkSqliteFile({ path: copy.path });
+    expect(readdirSync(join(copy.path, '..'))).toEqual([basename(copy.path)]);
+  }
+});
+
 test('a copy has the permissions of the original, also while it is written', async () => {
   using file = temporaryFile();
   using copy = temporaryFile();

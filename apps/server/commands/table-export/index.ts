@@ -34,29 +34,72 @@ export async function exportTable(
   path: string,
   progress: Progress,
 ): Promise<ExportedTable> {
-  const isFile = path !== STANDARD_OUTPUT;
-  const partial = isFile ? `${path}.partial` : path;
-  // The library of Parquet files keeps the mode of an existing file.
-  if (isFile) await (await open(partial, 'w', PRIVATE)).close();
-  const writer = await createWriter(name, table, path, partial);
+  const file = path === STANDARD_OUTPUT ? undefined : await createPartial(path);
+  try {
+    const rows = await writeTable(name, table, path, progress, async () => file?.assertOwn());
+    await file?.publish();
+    return { table: name, rows, cursor: table.cursor };
+  } catch (error) {
+    await file?.remove();
+    throw error;
+  } finally {
+    await file?.close();
+  }
+}
+
+/** @param assertOwn - Throws if another export writes the file. */
+async function writeTable(
+  name: TableName,
+  table: Table,
+  path: string,
+  progress: Progress,
+  assertOwn: () => Promise<void>,
+): Promise<number> {
+  const writer = await createWriter(name, table, path);
   let rows = 0;
   try {
     for await (const batch of table.batches) {
+      await assertOwn();
       await writer.write(batch);
       rows += batch.length;
       progress.at(rows, table.total);
     }
+    await assertOwn();
     await writer.finish();
   } catch (error) {
     await writer.abort();
-    if (isFile) await rm(partial, { force: true });
     throw error;
   }
-  if (isFile) {
-    await rename(partial, path);
-    await syncFolder(dirname(path));
+  return rows;
+}
+
+const toPartial = (path: string) => (path === STANDARD_OUTPUT ? path : `${path}.partial`);
+
+/** Creates the partial file of an export. Another export to the same file replaces it, and then this one fails. */
+async function createPartial(path: string) {
+  const partial = toPartial(path);
+  await rm(partial, { force: true });
+  // The library of Parquet files keeps the mode of an existing file. The open handle shows whether it was replaced.
+  const file = await open(partial, 'wx', PRIVATE);
+  const isReplaced = async () => (await file.stat()).nlink === 0;
+
+  async function assertOwn(): Promise<void> {
+    if (await isReplaced()) throw new Error(`another export writes the file "${path}"`);
   }
-  return { table: name, rows, cursor: table.cursor };
+
+  return {
+    assertOwn,
+    async publish(): Promise<void> {
+      await assertOwn();
+      assertNewFile(path);
+      await rename(partial, path);
+      await syncFolder(dirname(path));
+    },
+    async remove(): Promise<void> {
+      if (!(await isReplaced())) await rm(partial, { force: true });
+    },
+    close: () => file.close(),
+  };
 }
 
 /** @throws Error if the file exists. Called before the rows are read. */
@@ -64,7 +107,8 @@ export function assertNewFile(path: string): void {
   if (path !== STANDARD_OUTPUT && existsSync(path)) throw new Error(`the file "${path}" already exists`);
 }
 
-async function createWriter(name: TableName, { columns, cursor }: Table, path: string, partial: string) {
+async function createWriter(name: TableName, { columns, cursor }: Table, path: string) {
+  const partial = toPartial(path);
   if (extname(path).toLowerCase() !== '.parquet') {
     const { createCsvWriter } = await import('./csv-writer.ts');
     return createCsvWriter(partial, columns);
