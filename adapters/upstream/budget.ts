@@ -93,7 +93,8 @@ export function createBudget(id: string, clock: Clock, limits: BudgetLimits, ran
   function reserve(lane: Lane, call: Reserve): void {
     lane.reservation = 'pending';
     const finish = (time?: number) => {
-      lane.reservation = 'done';
+      // The calls that waited may have ended, and a later call must not use their turn.
+      lane.reservation = lane.waiting.size > 0 ? 'done' : 'none';
       if (time !== undefined) lane.readyAt = Math.max(lane.readyAt, readMonotonic(clock) + time - clock.now());
       pump();
     };

@@ -179,6 +179,24 @@ describe('budget of requests', () => {
     expect(await upstream.listOrders(OWNER, { offset: 0, limit: 1 })).toMatchObject({ status: 'read' });
   });
 
+  it('does not use a turn that was reserved for a call that has ended', async () => {
+    const clock = manualClock();
+    const replies: ((time: number) => void)[] = [];
+    const reserve = () => new Promise<number>((resolve) => replies.push(resolve));
+    const budget = createBudget('host', clock, LIMITS);
+    const control = new AbortController();
+    const ended = budget.acquire('read', { ...WAIT, reserve, signal: control.signal });
+    control.abort();
+    expect(await ended).toMatchObject({ status: 'blocked' });
+    replies[0]?.(clock.now());
+    await settle();
+    // Other processes have reserved the turns since.
+    clock.advance(60_000);
+    void budget.acquire('read', { ...WAIT, reserve });
+    await settle();
+    expect(replies).toHaveLength(2);
+  });
+
   it('blocks a call that waits too long for its turn', async () => {
     const { upstream, clock } = upstreamFixture(() => 'silence', { timeouts: { wait: 1000 } });
     const pages = [0, 1, 2].map((offset) => upstream.listOrders(OWNER, { offset, limit: 1 }));
