@@ -22,6 +22,7 @@ import { createControlApi } from './control-api.ts';
 import { createFrontEndContent } from './front-end-content.ts';
 import { loadKeyRing } from './keys.ts';
 import type { Sandbox, SandboxOptions, SandboxQuote, SandboxQuoteOptions, TokenAmounts } from './sandbox-types.ts';
+import { createTaskQueue } from './task-queue.ts';
 import { createTrader, type TokenAmount, type TraderContext } from './trader.ts';
 import { toAtoms } from './units.ts';
 import { openWorld, type World } from './world.ts';
@@ -101,6 +102,9 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     await Promise.all(added.map(({ of, atoms }) => chain.fund(address, of, atoms)));
   }
 
+  /** Runs work that funds accounts, or that reverts blocks. A block with funds must not be reverted. */
+  const inOrder = createTaskQueue();
+
   /** Makes a block after a change of balances, so that the book and the solver read them. */
   async function publish(): Promise<void> {
     await chain.mine(1);
@@ -108,14 +112,18 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     solver.wake();
   }
 
-  async function prepare(address: Hex, amounts: TokenAmounts): Promise<void> {
-    await Promise.all([give(address, amounts), ...tokens.map((each) => chain.approve(address, each, MAX_AMOUNT))]);
-    await publishFunds();
+  /** Creates balances, and a block with them. */
+  function publishFunds<T>(change: () => Promise<T>): Promise<T> {
+    return inOrder(async () => {
+      const result = await change();
+      await publish();
+      fundedAt = (await chain.head()).number;
+      return result;
+    });
   }
 
-  async function publishFunds(): Promise<void> {
-    await publish();
-    fundedAt = (await chain.head()).number;
+  async function prepare(address: Hex, amounts: TokenAmounts): Promise<void> {
+    await Promise.all([give(address, amounts), ...tokens.map((each) => chain.approve(address, each, MAX_AMOUNT))]);
   }
 
   let closing: Promise<void> | undefined;
@@ -142,18 +150,21 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     async createTrader(amounts = {}) {
       checkAmounts(amounts);
       const account = newAccount();
-      await prepare(account.address, { ETH: GAS_MONEY, ...amounts });
+      await publishFunds(() => prepare(account.address, { ETH: GAS_MONEY, ...amounts }));
       return createTrader(account, context);
     },
 
     async createSmartWallet(amounts = {}) {
       checkAmounts(amounts);
       const account = newAccount();
-      const [wallet] = await Promise.all([
-        chain.createWallet(account.address),
-        give(account.address, { ETH: GAS_MONEY }),
-      ]);
-      await prepare(wallet, amounts);
+      const wallet = await publishFunds(async () => {
+        const [address] = await Promise.all([
+          chain.createWallet(account.address),
+          give(account.address, { ETH: GAS_MONEY }),
+        ]);
+        await prepare(address, amounts);
+        return address;
+      });
       return createTrader(account, context, wallet);
     },
 
@@ -162,8 +173,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     async fund(account, amounts) {
       const address = typeof account === 'string' ? account : account.address;
       checkAddress(address);
-      await give(address.toLowerCase() as Hex, amounts); // checked
-      await publishFunds();
+      await publishFunds(() => give(address.toLowerCase() as Hex, amounts)); // checked
     },
 
     token,
@@ -253,15 +263,19 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
 
     async reorg(depth = 1) {
       checkBlocks('depth', depth);
-      checkDepth(depth, (await chain.head()).number - fundedAt);
-      await chain.reorganize(depth);
+      await inOrder(async () => {
+        checkDepth(depth, (await chain.head()).number - fundedAt);
+        await chain.reorganize(depth);
+      });
       await synchronize();
     },
 
     snapshot: world.snapshot,
     async revert(snapshot) {
-      await world.revert(snapshot);
-      fundedAt = Math.min(fundedAt, (await chain.head()).number);
+      await inOrder(async () => {
+        await world.revert(snapshot);
+        fundedAt = Math.min(fundedAt, (await chain.head()).number);
+      });
     },
 
     fail(point, { times = 1 } = {}) {

@@ -13,4 +13,22 @@ describe.each(['anvil', 'simulated'] as const)('concurrent controls on %s', (cha
     await sandbox.waitFor(uid, 'fulfilled');
     expect(sandbox.failures).toEqual([]);
   });
+
+  it('keep the balances of accounts that are funded during a reorganisation', async () => {
+    await using sandbox = await createSandbox({ chain });
+    const weth = sandbox.token('WETH').address;
+    const trader = await sandbox.createTrader();
+    for (let i = 1; i <= 3; i++) {
+      await sandbox.mine(3);
+      const [created] = await Promise.all([
+        sandbox.createTrader({ WETH: '2' }),
+        sandbox.fund(trader, { WETH: '1' }),
+        // It is rejected if the block with the funds is one of the last two.
+        sandbox.reorg(2).catch((error: unknown) => expect(error).toBeInstanceOf(RangeError)),
+      ]);
+      const owners = [created, trader].map(({ address }) => sandbox.book.balances.get(address, [weth]));
+      const balances = (await Promise.all(owners)).map(([found]) => found?.balance);
+      expect(balances).toEqual(['2000000000000000000', `${i}000000000000000000`]);
+    }
+  });
 });
