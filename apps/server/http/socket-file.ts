@@ -1,4 +1,4 @@
-import { lstat, unlink } from 'node:fs/promises';
+import { lstatSync, unlinkSync } from 'node:fs';
 import { connect } from 'node:net';
 
 /** Returns whether a host is the path of a socket file: it contains a slash. */
@@ -9,7 +9,7 @@ export const isSocketFile = (host: string): boolean => host.includes('/');
  * fails.
  */
 export async function removeStaleSocket(path: string): Promise<void> {
-  const found = await lstat(path).catch(() => undefined);
+  const found = lstatSync(path, { throwIfNoEntry: false });
   if (found?.isSocket() !== true) return;
   const isStale = await new Promise<boolean>((resolve) => {
     const socket = connect({ path }, () => {
@@ -18,5 +18,7 @@ export async function removeStaleSocket(path: string): Promise<void> {
     });
     socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ECONNREFUSED'));
   });
-  if (isStale) await unlink(path);
+  // Another process may have replaced the file by its own since.
+  const { ino, ctimeMs } = lstatSync(path, { throwIfNoEntry: false }) ?? {};
+  if (isStale && ino === found.ino && ctimeMs === found.ctimeMs) unlinkSync(path);
 }

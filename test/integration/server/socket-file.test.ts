@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serve } from 'intentbook/server';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { removeStaleSocket } from '../../../apps/server/http/socket-file.ts';
 
 let folder = '';
 let host = '';
@@ -65,6 +66,18 @@ describe('socket file', () => {
     await expect(open()).rejects.toMatchObject({ code: 'EADDRINUSE' });
     expect(statSync(host).isFile()).toBe(true);
   });
+});
+
+test('a stale socket file is not removed if another process has replaced it', async () => {
+  const { execFileSync } = await import('node:child_process');
+  const script = `require('net').createServer().listen(${JSON.stringify(host)}, () => process.kill(process.pid, 'SIGKILL'))`;
+  expect(() => execFileSync(process.execPath, ['-e', script], { stdio: 'ignore' })).toThrow();
+  const removing = removeStaleSocket(host); // the connection is refused
+  rmSync(host);
+  const other = createServer().listen(host);
+  await removing;
+  expect(existsSync(host)).toBe(true);
+  await new Promise((resolve) => other.close(resolve));
 });
 
 test('a stale socket file is not confused with one of a listening process', async () => {
