@@ -48,7 +48,7 @@ function parse(args) {
 async function complete({ folder, template }, { stdin, stdout }) {
   if (folder !== undefined && template !== undefined) return { folder, template };
   if (!stdin.isTTY || !stdout.isTTY) {
-    const call = `npm create intentbook@latest ${folder ?? '<folder>'} -- --template ${template ?? '<name>'}`;
+    const call = `npm create intentbook@latest ${quote(folder ?? 'my-book')} -- --template ${quote(template ?? 'express')}`;
     throw new UsageError(`without a terminal, the folder and one of the templates ${NAMES} are required: ${call}`);
   }
   const terminal = createInterface({ input: stdin, output: stdout });
@@ -103,13 +103,17 @@ export function createProject(folder, template) {
   const manifest = { ...JSON.parse(readFileSync(file, 'utf8')), name: toPackageName(target), version: '0.0.0' };
   writeFileSync(file, `${JSON.stringify(manifest, undefined, 2)}\n`);
   writeFileSync(join(target, '.gitignore'), 'node_modules\n*.sqlite\n*.sqlite-*\n.env\n');
-  // A name that begins with a dash would be a flag of `cd`.
-  const place = relative(process.cwd(), target).replace(/^-/, './-');
+  const place = relative(process.cwd(), target);
   const start = manifest.scripts.start === undefined ? [] : ['npm start'];
-  // In quotes, which shells need around a blank and other characters. Windows has double quotes only.
-  const inQuotes = process.platform === 'win32' ? `"${place}"` : `'${place.replaceAll("'", "'\\''")}'`;
-  const quoted = /^[\w./\\:-]+$/.test(place) ? place : inQuotes;
-  return [...(place === '' ? [] : [`cd ${quoted}`]), 'npm install', 'npm test', ...start];
+  return [...(place === '' ? [] : [`cd ${quote(place)}`]), 'npm install', 'npm test', ...start];
+}
+
+/** Returns a text as one argument of a command. Windows has double quotes only. */
+function quote(text) {
+  // A name that begins with a dash would be a flag.
+  const safe = text.replace(/^-/, './-');
+  if (/^[\w./\\:-]+$/.test(safe)) return safe;
+  return process.platform === 'win32' ? `"${safe}"` : `'${safe.replaceAll("'", "'\\''")}'`;
 }
 
 async function run(args, { stdin, stdout, stderr }) {

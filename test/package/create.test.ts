@@ -12,7 +12,7 @@ const NAMES = ['express', 'fastify', 'hono', 'server', 'dapp', 'bot'];
 /** The error without a terminal, up to the name of the template. */
 const MISSING =
   `without a terminal, the folder and one of the templates ${NAMES.join(', ')} are required: ` +
-  'npm create intentbook@latest <folder> --';
+  'npm create intentbook@latest my-book --';
 
 let folder: string;
 beforeAll(() => {
@@ -94,8 +94,10 @@ describe('npm create intentbook, from its tarball', () => {
   });
 
   it.each([
-    [[], `${MISSING} --template <name>`],
-    [['book'], `${MISSING} --template <name>`.replace('<folder>', 'book')],
+    [[], `${MISSING} --template express`],
+    [['book'], `${MISSING} --template express`.replace('my-book', 'book')],
+    [["it's $HOME"], `${MISSING} --template express`.replace('my-book', "'it'\\''s $HOME'")],
+    [['--template=a b'], `${MISSING} --template 'a b'`],
     [['book', '--template', 'koa'], `--template must be one of ${NAMES.join(', ')}, got "koa"`],
     [['book', '--template'], `--template must be one of ${NAMES.join(', ')}`],
     [['--template=server'], `${MISSING} --template server`],
