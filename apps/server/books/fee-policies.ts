@@ -1,5 +1,6 @@
 import { type Address, type AuctionOptions, type FeePolicyOption, systemClock } from 'intentbook';
-import { NATIVE_MARKER } from '#internal';
+import { formatError, NATIVE_MARKER } from '#internal';
+import { parseJsonc } from '../config/jsonc.ts';
 import { readText } from '../config/read-text.ts';
 import { type FeePolicySetting, feePolicies } from '../settings/fee-settings.ts';
 
@@ -37,9 +38,9 @@ async function readPolicies(file: string): Promise<FeePolicySetting> {
   });
   let content: unknown;
   try {
-    content = JSON.parse(text);
+    content = parseJsonc(text);
   } catch (cause) {
-    throw new TypeError(`the file of fee policies ${file} is not JSON`, { cause });
+    throw new TypeError(`the file of fee policies ${file} is not JSON: ${formatError(cause)}`, { cause });
   }
   const parsed = feePolicies.safeParse(content);
   if (parsed.success) return parsed.data;

@@ -1,6 +1,7 @@
 import type { Estimator, QuoteOptions } from 'intentbook';
 import type { FixedPrice } from 'intentbook/estimators';
-import { parseDecimal } from '#internal';
+import { formatError, parseDecimal } from '#internal';
+import { parseJsonc } from '../config/jsonc.ts';
 import { readText } from '../config/read-text.ts';
 import { createQuoteVerifier, createVaultReader } from './chain-options.ts';
 
@@ -122,9 +123,9 @@ export async function priceTable(
 function parse(file: string, text: string): object {
   let table: unknown;
   try {
-    table = JSON.parse(text);
+    table = parseJsonc(text);
   } catch (cause) {
-    throw new TypeError(`the file of prices ${file} is not JSON`, { cause });
+    throw new TypeError(`the file of prices ${file} is not JSON: ${formatError(cause)}`, { cause });
   }
   if (typeof table === 'object' && table !== null && !Array.isArray(table)) return table;
   throw new TypeError(`the file of prices ${file} must be an object of prices by token`);

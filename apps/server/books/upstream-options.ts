@@ -1,3 +1,5 @@
+import { formatError } from '#internal';
+import { parseJsonc } from '../config/jsonc.ts';
 import { readText } from '../config/read-text.ts';
 
 /** The settings of the order book behind a book. */
@@ -30,8 +32,8 @@ export async function upstreamOptions(settings: UpstreamSettings) {
 async function readHeaders(file: string): Promise<Record<string, string>> {
   const text = await readText(file);
   try {
-    return JSON.parse(text) as Record<string, string>; // the adapter checks the members
-  } catch {
-    throw new Error('the file of headers is not JSON'); // the message of the parser contains a part of it
+    return parseJsonc(text) as Record<string, string>; // the adapter checks the members
+  } catch (cause) {
+    throw new Error(`the file of headers is not JSON: ${formatError(cause)}`);
   }
 }

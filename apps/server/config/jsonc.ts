@@ -1,19 +1,37 @@
-import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser';
+import { type ParseError, parse, printParseErrorCode, visit } from 'jsonc-parser';
 
 /**
- * Parses JSON with comments and trailing commas.
+ * Parses JSON with comments and trailing commas. A repeated key is a problem: one of its values would be ignored.
  *
- * @throws SyntaxError with the line and the column of the first problem, without the text at that place, which may be a
- * secret.
+ * @throws SyntaxError with the line and the column of the first problem, without the value at that place, which may be
+ * a secret.
  */
 export function parseJsonc(text: string): unknown {
   const errors: ParseError[] = [];
   const value: unknown = parse(text, errors, { allowTrailingComma: true });
   const [first] = errors;
-  if (first === undefined) return value;
+  if (first === undefined) {
+    assertDistinctKeys(text);
+    return value;
+  }
   const lines = text.slice(0, first.offset).split('\n');
   const place = `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
   // `CloseBraceExpected` becomes "close brace expected".
   const problem = printParseErrorCode(first.error).replace(/\B[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
   throw new SyntaxError(`${place}: ${problem.toLowerCase()}`);
+}
+
+function assertDistinctKeys(text: string): void {
+  const objects: Set<string>[] = [];
+  visit(text, {
+    onObjectBegin: () => void objects.push(new Set()),
+    onObjectProperty(key, _offset, _length, line, column) {
+      const keys = objects.at(-1);
+      if (keys?.has(key)) {
+        throw new SyntaxError(`line ${line + 1}, column ${column + 1}: the key ${JSON.stringify(key)} is repeated`);
+      }
+      keys?.add(key);
+    },
+    onObjectEnd: () => void objects.pop(),
+  });
 }

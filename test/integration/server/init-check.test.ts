@@ -258,6 +258,8 @@ describe('JSON with comments', () => {
     ['{\n  // note\n  "a": 1 "b"\n}', 'line 3, column 10: comma expected'],
     ['{ "a": 1', 'line 1, column 9: close brace expected'],
     ['[1,,]', 'line 1, column 4: value expected'],
+    ['{\n  "a": 1,\n  "b": [{ "a": 1 }, { "a": 2, "\\u0061": 3 }]\n}', 'line 3, column 31: the key "a" is repeated'],
+    ['{ "a": 1, "b": 2, "a": 1 }', 'line 1, column 19: the key "a" is repeated'],
   ])('%j is rejected with its line and column', (text, message) => {
     expect(() => parseJsonc(text)).toThrow(message);
   });
