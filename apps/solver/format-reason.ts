@@ -1,3 +1,5 @@
+import { formatError } from '#internal';
+
 /** Characters of a message in which URLs are searched. */
 const MAX_SEARCHED = 2_000;
 
@@ -9,7 +11,7 @@ const MAX_REASON = 500;
  * not be the cause of another one for the same reason.
  */
 export function formatReason(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = error instanceof Error ? error.message : formatError(error);
   // Cut before the search, which takes quadratic time in a long word.
   return text
     .slice(0, MAX_SEARCHED)

@@ -11,8 +11,11 @@ export function formatError(error: unknown): string {
 
 function findText(error: unknown, depth: number): string {
   if (typeof error !== 'object' || error === null) return String(error ?? '');
-  const { message, code, name, errors, cause } = error as Partial<AggregateError> & { readonly code?: unknown };
-  const reason = depth === 0 ? '' : findText(cause ?? errors?.[0], depth - 1);
-  if (message === undefined || message === '') return reason || String(code ?? name ?? '');
-  return reason === '' ? message : `${message} (${reason})`;
+  if (depth < 0) return '';
+  // A host may throw any value, such as the body or the response of a service.
+  const { message, code, name, status, errors, cause, error: inner } = error as Record<string, unknown>;
+  const text = findText(message, depth - 1);
+  const reason = findText(cause ?? Object(errors)[0], depth - 1);
+  if (text === '') return reason || findText(inner, depth - 1) || String(code ?? name ?? status ?? '');
+  return reason === '' ? text : `${text} (${reason})`;
 }

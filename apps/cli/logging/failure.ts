@@ -1,4 +1,5 @@
 import { StoreError } from 'intentbook';
+import { formatError } from '#internal';
 import { SERVER_SETTINGS } from '../../server/settings/server-settings.ts';
 
 const { default: DEFAULT_PORT } = SERVER_SETTINGS.port;
@@ -40,7 +41,7 @@ export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
 /** Formats the message of an error in one line. */
 export function getReason(error: unknown): string {
   if (isSystemError(error) && error.syscall === 'uv_cwd') return 'the current directory was removed; change to another';
-  return oneLine(error instanceof Error ? error.message : String(error));
+  return oneLine(error instanceof Error ? error.message : formatError(error));
 }
 
 function getCode(error: unknown): unknown {

@@ -1,5 +1,6 @@
 import type { OrderBook } from 'intentbook';
 import { type ChainState, observeChain } from 'intentbook/prometheus';
+import { formatError } from '#internal';
 
 /** A change of the connection of a book to its nodes. */
 export interface ChainChange {
@@ -27,6 +28,6 @@ export function reportChainChanges(
 
 /** Returns the first line of a message. */
 function getReason(failure: unknown): string {
-  const text = failure instanceof Error ? failure.message : String(failure);
+  const text = failure instanceof Error ? failure.message : formatError(failure);
   return (text.split('\n')[0] ?? '').slice(0, 200);
 }

@@ -2,6 +2,7 @@ import { withDeadline } from '../../concurrency/deadline.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Address, Hex } from '../../protocol/hex.ts';
 import { decodeSettle, type SettledTrade } from '../../protocol/settle-calldata.ts';
+import { formatError } from '../../validation/error-text.ts';
 import type { Auction, AuctionOrder } from '../auction-order.ts';
 import type { Competition } from '../competition.ts';
 import type { AuctionRunSettings, DriverProblem } from './run-options.ts';
@@ -164,7 +165,7 @@ export function toCompetition(
 
 /** Describes an error of a driver in one line. */
 export function describeError(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).slice(0, 500);
+  return (error instanceof Error ? error.message : formatError(error)).slice(0, 500);
 }
 
 /**

@@ -139,7 +139,7 @@ export const SUITE_FAULTS: readonly SuiteFault[] = [
   {
     name: 'failed attempts at several addresses have no reason',
     file: 'src/validation/error-text.ts',
-    find: 'cause ?? errors?.[0]',
+    find: 'cause ?? Object(errors)[0]',
     replace: 'cause',
     suite: 'test/unit/validation/error-text.test.ts',
   },
