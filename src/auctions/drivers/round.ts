@@ -2,7 +2,6 @@ import { withDeadline } from '../../concurrency/deadline.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Address, Hex } from '../../protocol/hex.ts';
 import { decodeSettle, type SettledTrade } from '../../protocol/settle-calldata.ts';
-import { formatError } from '../../validation/error-text.ts';
 import type { Auction, AuctionOrder } from '../auction-order.ts';
 import type { Competition } from '../competition.ts';
 import type { AuctionRunSettings, DriverProblem } from './run-options.ts';
@@ -165,7 +164,7 @@ export function toCompetition(
 
 /** Describes an error of a driver in one line. */
 export function describeError(error: unknown): string {
-  return (error instanceof Error ? error.message : formatError(error)).slice(0, 500);
+  return String(Object(error).message ?? error).slice(0, 500);
 }
 
 /**
