@@ -208,7 +208,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
         '/ready': ({ query }) => readiness({ deployments, accounts: opened }, isClosing || isLost, query),
         '/live': () => jsonResponse(200, { live: true }),
         '/favicon.ico': favicon,
-        ...referencePages(() => document),
+        ...referencePages(() => document, gate),
       },
       getClient: createRequestClient(gate),
       ...(apiKeys.length === 0 ? {} : { guard: createKeyGuard(checkKey, gate) }),

@@ -80,7 +80,7 @@ export async function serveBooks(options: ServeBooksOptions): Promise<BookServer
       '/ready': ({ query }) => readiness({ deployments: books, accounts }, closing, query),
       '/live': () => jsonResponse(200, { live: true }),
       '/favicon.ico': favicon,
-      ...referencePages(() => describe(books)),
+      ...referencePages(() => describe(books), limits),
     },
   });
   const server = createHardenedServer(nodeHandler(api, { reusesMemory: true }));

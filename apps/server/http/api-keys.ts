@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type ApiRequest, type ApiResponse, OrderBookError, type RateLimitOptions } from 'intentbook';
-import { createClientResolver, jsonResponse, rejectionResponse } from '#internal';
+import { createClientResolver, jsonResponse } from '#internal';
+import { takeRead } from './take-read.ts';
 
 /** A budget: tokens per second, and the size of the bucket. */
 export interface KeyRate {
@@ -64,11 +65,9 @@ export function createKeyGuard(check: KeyCheck, { limiter, trustedProxies = [] }
   const getAddress = createClientResolver(trustedProxies);
   return async (request) => {
     if (check(request) !== 'unknown') return undefined;
-    const admission = await limiter?.take(getAddress(request), 'read', 1);
-    if (admission?.status === 'rejected') {
-      const data = { retryAfter: admission.retryAfter ?? 1 };
-      return rejectionResponse(new OrderBookError('RateLimited', undefined, data));
-    }
-    return jsonResponse(401, new OrderBookError('Forbidden', 'the API key in X-API-Key is not known'));
+    return (
+      (await takeRead(limiter, getAddress(request), 1)) ??
+      jsonResponse(401, new OrderBookError('Forbidden', 'the API key in X-API-Key is not known'))
+    );
   };
 }

@@ -292,6 +292,20 @@ describe('server with several books', () => {
     await server.close();
   });
 
+  test('charges the pages of the API reference to the client by their size', async () => {
+    const rateLimit = { reads: 1, writes: 1, streams: 1 }; // a burst of five
+    const server = await serve({ port: 0, accounts: 'off', store: memoryStore(), rateLimit });
+    const responses: Response[] = [];
+    for (let i = 0; i < 4; i++) responses.push(await fetch(`${server.url}/openapi.json`));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 429, 429]);
+    const texts = await Promise.all(responses.slice(0, 2).map((response) => response.text()));
+    expect(texts[0]).toBe(texts[1]);
+    expect(await responses[2]?.json()).toMatchObject({ errorType: 'RateLimited' });
+    expect(Number(responses[2]?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect((await fetch(`${server.url}/live`)).status).toBe(200);
+    await server.close();
+  });
+
   test.each(['/', '/docs', '/openapi.json', '/explorer', '/explorer/app.js', '/base/api/v1/version'])(
     'responds to HEAD of %s with the length of the body',
     async (path) => {
