@@ -106,16 +106,16 @@ export function postgresStore(target: PostgresUrlOptions | PgPool, options: Post
  * const book = createOrderBook({ store: pgliteStore(await PGlite.create()), ... });
  */
 export function pgliteStore(database: PgliteDatabase, options: PgliteOptions = {}): Store {
-  requireFunctions('pgliteStore: database', database, ['query', 'exec']);
   assertKnownOptions('pgliteStore', options, ['schema']);
+  requireFunctions('pgliteStore: database', database, ['query', 'exec']);
   const settings = parseBookSettings('pgliteStore', { ...options, ...PGLITE });
   return createPostgresStore({ kind: 'pool', pool: getPglitePool(database) }, settings);
 }
 
 /** Creates an account store in a PGlite database. See `pgliteStore`. */
 export function pgliteAccountStore(database: PgliteDatabase, options: PgliteOptions = {}): AccountStore {
-  requireFunctions('pgliteAccountStore: database', database, ['query', 'exec']);
   assertKnownOptions('pgliteAccountStore', options, ['schema']);
+  requireFunctions('pgliteAccountStore: database', database, ['query', 'exec']);
   const settings = parseAccountSettings('pgliteAccountStore', { ...options, ...PGLITE });
   return createPostgresAccountStore({ kind: 'pool', pool: getPglitePool(database) }, settings);
 }

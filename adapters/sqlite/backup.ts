@@ -106,8 +106,12 @@ export async function checkSqliteFile(file: { readonly path: string }): Promise<
  */
 async function createEmpty(path: string, like: string): Promise<FileHandle> {
   const { mode } = await stat(like);
-  await removeDatabase(path);
-  const file = await open(path, 'wx', 0o600);
+  const create = async () => {
+    await removeDatabase(path);
+    return open(path, 'wx', 0o600);
+  };
+  // SQLite creates a missing file: that of another copy may be back.
+  const file = await create().catch((error) => (Object(error).code === 'EEXIST' ? create() : Promise.reject(error)));
   await file.chmod(mode & 0o777);
   return file;
 }

@@ -7,7 +7,6 @@ import { readMonotonic } from '../ports/clock.ts';
 import type { ClaimedDelivery } from '../ports/delivery-store.ts';
 import { formatError } from '../validation/error-text.ts';
 import { createHashedId, getUnsubscribePath } from './hashed-ids.ts';
-import { createSlowHosts } from './slow-hosts.ts';
 import { createWaitingDeliveries } from './waiting-deliveries.ts';
 
 /** How deliveries are retried. */
@@ -154,14 +153,13 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
       // One more lane, so that deliveries of a channel that is not configured fail.
       const limit = (lanes.length + 1) * MAX_PER_LANE;
       const now = clock.now();
-      const busyAccounts = load.getBusyAccounts();
-      const times = { now, until: now + claimDuration, maxDelay };
-      const request = { ...times, limit, perAccount: MAX_PER_ACCOUNT, busyAccounts, lanes };
+      const accounts = { perAccount: MAX_PER_ACCOUNT, busyAccounts: load.getBusyAccounts() };
+      const request = { now, until: now + claimDuration, maxDelay, limit, lanes, ...accounts };
       // The claim lasts until the end of an attempt that waits, also after one that was deferred late.
       const mayWaitUntil = readMonotonic(clock) + Math.min(RELEASE_DELAY, timeout / 2);
       const { claimed, next } = await store.deliveries.claim(request);
       for (const delivery of claimed) {
-        waiting.setLimit(delivery, mayWaitUntil);
+        waiting.limits.set(delivery, mayWaitUntil);
         const isOver = load.countOfAccount(delivery.subscription.account) >= MAX_PER_ACCOUNT;
         if (isOver || isOverdue) {
           await release(delivery);
@@ -358,4 +356,45 @@ function requireResult(result: DeliveryResult | undefined): DeliveryResult {
   if (result?.status === 'delivered' || result?.status === 'gone' || result?.status === 'deferred') return result;
   if (result?.status === 'failed' && typeof result.error === 'string') return result;
   throw new TypeError('the channel has returned an invalid result');
+}
+
+/**
+ * Duration of an attempt from which its host counts as slow, in milliseconds. It is also the timeout of a slow host.
+ */
+const SLOW = 5_000;
+
+/** Maximum number of slow hosts that are remembered. The oldest are forgotten first. */
+const MAX_HOSTS = 1_000;
+
+/** The timeouts of target hosts. */
+export interface SlowHosts {
+  /**
+   * Returns the timeout of the next attempt, in milliseconds.
+   *
+   * @param isFirst - Whether no attempt to the target has succeeded, and this is the first of a delivery.
+   */
+  getTimeout(host: string | undefined, isFirst: boolean): number;
+  /** Records the duration of an attempt, in milliseconds. A fast attempt ends the shorter timeout. */
+  record(host: string | undefined, duration: number): void;
+}
+
+/**
+ * Creates the memory of slow hosts.
+ *
+ * @param timeout - Timeout of a host that is not slow, in milliseconds.
+ */
+export function createSlowHosts(timeout: number): SlowHosts {
+  const slow = new Set<string>();
+  return {
+    getTimeout: (host, isFirst) =>
+      host !== undefined && (isFirst || slow.has(host)) ? Math.min(timeout, SLOW) : timeout,
+    record(host, duration) {
+      if (host === undefined) return;
+      slow.delete(host);
+      if (duration < Math.min(timeout, SLOW)) return;
+      slow.add(host);
+      const [oldest] = slow;
+      if (slow.size > MAX_HOSTS && oldest !== undefined) slow.delete(oldest);
+    },
+  };
 }

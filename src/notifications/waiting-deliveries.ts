@@ -34,8 +34,8 @@ export function createWaitingDeliveries(clock: Clock, onEnd: (delivery: ClaimedD
   return {
     /** The deliveries that wait. */
     all: all as ReadonlySet<ClaimedDelivery>,
-    /** Sets the time until which a delivery may wait, in milliseconds of `readMonotonic`. */
-    setLimit: (delivery: ClaimedDelivery, until: number) => void limits.set(delivery, until),
+    /** The time until which each delivery may wait, in milliseconds of `readMonotonic`. */
+    limits,
     /** Adds a delivery. @returns false if too many wait, or if it must not wait any more. */
     add(key: string, delivery: ClaimedDelivery): boolean {
       const now = readMonotonic(clock);

@@ -1,8 +1,7 @@
 import type { AccountStore, Channel, ClaimedDelivery, DeliveryResult, Subscription } from 'intentbook';
 import { memoryAccountStore } from 'intentbook/memory';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createDeliveryDispatcher } from '../../../src/notifications/delivery-dispatcher.ts';
-import { createSlowHosts } from '../../../src/notifications/slow-hosts.ts';
+import { createDeliveryDispatcher, createSlowHosts } from '../../../src/notifications/delivery-dispatcher.ts';
 import { manualClock } from '../../support/clock.ts';
 
 const NOW = 1_700_000_000_000;
