@@ -37,9 +37,9 @@ export function createPendingOrders({ clock, limits }: { readonly clock: Clock; 
 
   /** Rejects an unsigned order of a client that has sent `maxPendingOrders`, for any owners. */
   function check(owner: Address, client: string): OrderBookError | undefined {
+    forgetEnded();
     const limit = limits.maxPendingOrders;
     if (limit === undefined) return undefined;
-    forgetEnded();
     let count = 0;
     for (const each of sent.values()) if (each.client === client) count++;
     if (count < limit) return undefined;

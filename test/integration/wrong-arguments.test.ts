@@ -11,10 +11,8 @@ const RAW =
 const ADDRESS = '0x0000000000000000000000000000000000000001';
 
 /** What callers without types pass. */
-const ARGUMENTS = [
-  ...[undefined, null, 5, 'x', ADDRESS, true, {}, [], [null], [{}], [ADDRESS], () => 1, new Map()].map((each) => [
-    each,
-  ]),
+const SINGLE = [undefined, null, 5, 'x', ADDRESS, true, {}, [], [null], [{}], [ADDRESS], () => 1, new Map()];
+const SEVERAL = [
   [null, null],
   [{}, {}],
   ['x', {}],
@@ -22,6 +20,7 @@ const ARGUMENTS = [
   [ADDRESS, 5],
   [ADDRESS, {}],
 ];
+const ARGUMENTS = [...SINGLE.map((each) => [each]), ...SEVERAL];
 
 /** Entry points whose functions take what users write. The others take records that this package has created. */
 const ENTRIES = {
