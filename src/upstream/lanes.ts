@@ -44,5 +44,7 @@ export async function passTurn(book: UpstreamBook, uid: Hex): Promise<void> {
   const { tasks, clock } = book;
   const next = await leave(book, unpackUid(uid).owner, uid);
   const [task] = next === undefined ? [] : await tasks.get('relay', [next]);
-  if (task !== undefined) await tasks.write([put('relay', task.key, clock.now(), task.value, task.version)]);
+  // Another call works on an order that is sent, and its result must not be lost.
+  if (task?.value.state === 'queued')
+    await tasks.write([put('relay', task.key, clock.now(), task.value, task.version)]);
 }

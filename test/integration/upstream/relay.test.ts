@@ -416,6 +416,31 @@ describe('a queued order', () => {
     expect(await other.orders.get(uid)).toBeDefined();
   });
 
+  test('that is sent keeps its answer when the turn of an earlier one ends meanwhile', async () => {
+    const { book, order, upstream, pass, clock } = await world({ relay: 'queue' });
+    const submit = upstream.submitOrder;
+    const later = clock.now() + 600_000;
+    const denied = { ...REJECTED, code: 'Forbidden' };
+    const answers: ((answer: typeof denied) => void)[] = [];
+    let sent = 0;
+    upstream.submitOrder = async (each) => {
+      if (clock.now() >= later && each['sellAmount'] === '777') return submit(each);
+      if (each['sellAmount'] === '777') return REJECTED;
+      if (clock.now() < later) return { status: 'blocked', reason: 'status 403', until: later };
+      if (++sent > 1) return denied;
+      return new Promise((resolve) => answers.push(resolve));
+    };
+    const valid = { validTo: Math.floor(clock.now() / 1000) + 3600 };
+    accepted(await book.orders.submit(await order({ ...valid, sellAmount: '777' })));
+    const uid = accepted(await book.orders.submit(await order(valid)));
+    await pass(610_000, 5000);
+    await expect.poll(() => answers.length).toBe(1);
+    answers[0]?.(denied);
+    await pass(130_000, 5000);
+    expect(sent).toBe(1);
+    expect(await book.upstream?.order(uid)).toMatchObject({ relay: { state: 'rejected', code: 'Forbidden', sent: 1 } });
+  });
+
   test('shows that it waits for an earlier one whose outcome is unknown', async () => {
     const { book, other, order, upstream, pass } = await world({ relay: 'queue' });
     upstream.faults.push('vanished');

@@ -36,6 +36,13 @@ interface KnownOrder {
 }
 
 /**
+ * Milliseconds for which reads are older than writes, and after which a block is final. Their sum is what a book waits
+ * before it trusts the end of an order.
+ */
+const LONGEST_LAG = 300_000;
+const FINALITY = 900_000;
+
+/**
  * Simulates a book in front of another one. Answers are lost, late and doubled; reads are older than writes; the other
  * book is down; the process is killed; orders are posted and cancelled elsewhere; blocks are forked and sent to the two
  * books at different times. At the end all faults stop, and both books must agree with each other, and with the chain.
@@ -83,7 +90,7 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
   const storage = memoryStore();
   const orders: KnownOrder[] = [];
   const chain: Block[] = [];
-  const times = { indexed: 0, blocks: 0, transactions: 0, forks: 0, operations: 0, follows: 0 };
+  const times = { indexed: 0, blocks: 0, transactions: 0, forks: 0, operations: 0, follows: 0, frozen: Number.POSITIVE_INFINITY };
   let process = createKillableStore(storage);
   let book: OrderBook = other; // until it is opened
   let pending: Promise<unknown>[] = [];
@@ -255,7 +262,8 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
   }
 
   async function fork(): Promise<void> {
-    const depth = Math.min(chain.length, random.integer(1, 3));
+    const oldest = (clock.now() - FINALITY) / 1000;
+    const depth = Math.min(chain.filter(({ timestamp }) => timestamp > oldest).length, random.integer(1, 3));
     if (depth === 0) return;
     times.forks++;
     const removed = chain.splice(-depth);
@@ -267,6 +275,11 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
     trace.add(`fork of ${depth}`);
     // Some of the transactions are mined again.
     for (const block of remine(removed, () => random.chance(0.5))) await append(block);
+  }
+
+  async function freeze(isFrozen: boolean): Promise<void> {
+    times.frozen = isFrozen ? clock.now() : Number.POSITIVE_INFINITY;
+    await upstream.freeze(isFrozen);
   }
 
   async function restart(isKilled: boolean): Promise<void> {
@@ -286,7 +299,7 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
     denied.clear();
     isBidOn = false;
     upstream.setDown(false);
-    await upstream.freeze(false);
+    await freeze(false);
     await upstream.deliver();
     await index();
     await clock.pass(2_400_000);
@@ -367,7 +380,7 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
     else if (dice < 0.72) await index();
     else if (dice < 0.77) await fork();
     else if (dice < 0.82) upstream.setDown(random.chance(0.5));
-    else if (dice < 0.87) await upstream.freeze(random.chance(0.5));
+    else if (dice < 0.87) await freeze(random.chance(0.5));
     else if (dice < 0.93) await upstream.deliver();
     else if (dice < 0.94) isBidOn = random.chance(0.5);
     else if (dice < 0.96) {
@@ -376,6 +389,7 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
       trace.add(`denied ${denied.size}`);
     } else await restart(random.chance(0.6));
     await clock.pass(random.integer(1, random.chance(0.2) ? 120_000 : 3_000));
+    if (times.frozen + LONGEST_LAG < clock.now()) await freeze(false);
   }
   if (violation === undefined) await settleDown();
   if (violation === undefined) await check();
