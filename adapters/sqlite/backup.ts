@@ -22,6 +22,9 @@ export interface SqliteBackupOptions {
 /** Pages copied in one step, during which writers wait: 4 MiB. */
 const PAGES_PER_STEP = 1024;
 
+/** Files that backups of this process write. Those of other processes are found by what they do to the partial file. */
+const written = new Set<string>();
+
 /**
  * Copies the file of a book while it is in use. The copy is a consistent snapshot without a writer lease. Its integrity
  * is checked before the promise resolves. The next entry of its log begins a new log epoch.
@@ -44,6 +47,16 @@ export async function backupSqlite(options: SqliteBackupOptions): Promise<void> 
   const [from, to] = [resolve(options.from), resolve(options.to)];
   assertFileExists(from);
   assertNew(to);
+  if (written.has(to)) throw createBusyError(to);
+  written.add(to);
+  try {
+    await writeCopy(from, to, onProgress);
+  } finally {
+    written.delete(to);
+  }
+}
+
+async function writeCopy(from: string, to: string, onProgress: SqliteBackupOptions['onProgress']): Promise<void> {
   const driver = await loadDriver();
   const partial = `${to}.partial`;
   const operation = `copy "${from}" to "${to}"`;
@@ -106,12 +119,8 @@ export async function checkSqliteFile(file: { readonly path: string }): Promise<
  */
 async function createEmpty(path: string, like: string): Promise<FileHandle> {
   const { mode } = await stat(like);
-  const create = async () => {
-    await removeDatabase(path);
-    return open(path, 'wx', 0o600);
-  };
-  // SQLite creates a missing file: that of another copy may be back.
-  const file = await create().catch((error) => (Object(error).code === 'EEXIST' ? create() : Promise.reject(error)));
+  await removeDatabase(path);
+  const file = await open(path, 'wx', 0o600);
   await file.chmod(mode & 0o777);
   return file;
 }

@@ -45,9 +45,13 @@ const UNITS = [
   ['second', 1, 's'],
 ];
 
-/** Formats a relative time: `3 minutes ago`, `in 2 hours`. */
+/** Seconds by which the time of a block may be ahead of the reader's clock. */
+const AHEAD = 5;
+
+/** Formats a relative time: `3 minutes ago`, `now`, `in 2 hours`. */
 export function ago(milliseconds, now = Date.now()) {
-  const seconds = Math.round((milliseconds - now) / 1000);
+  const difference = Math.round((milliseconds - now) / 1000);
+  const seconds = difference > 0 && difference <= AHEAD ? 0 : difference;
   const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? UNITS.at(-1);
   return new Intl.RelativeTimeFormat('en', { numeric: 'auto' }).format(Math.trunc(seconds / size), unit);
 }

@@ -65,3 +65,19 @@ describe('address of the explorer', () => {
     },
   );
 });
+
+const { ago } = (await importPage('format.js')) as { ago(milliseconds: number, now: number): string };
+
+describe('relative time of the explorer', () => {
+  it.each([
+    [-180_000, '3 minutes ago'],
+    [-1000, '1 second ago'],
+    [0, 'now'],
+    [1000, 'now'],
+    [5000, 'now'],
+    [6000, 'in 6 seconds'],
+    [7_200_000, 'in 2 hours'],
+  ])('%i ms from now is "%s"', (difference, text) => {
+    expect(ago(1_700_000_000_000 + difference, 1_700_000_000_000)).toBe(text);
+  });
+});
