@@ -90,7 +90,8 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
   const storage = memoryStore();
   const orders: KnownOrder[] = [];
   const chain: Block[] = [];
-  const times = { indexed: 0, blocks: 0, transactions: 0, forks: 0, operations: 0, follows: 0, frozen: Number.POSITIVE_INFINITY };
+  const times = { indexed: 0, blocks: 0, transactions: 0, forks: 0, operations: 0, follows: 0 };
+  let frozenSince = Number.POSITIVE_INFINITY;
   let process = createKillableStore(storage);
   let book: OrderBook = other; // until it is opened
   let pending: Promise<unknown>[] = [];
@@ -278,7 +279,7 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
   }
 
   async function freeze(isFrozen: boolean): Promise<void> {
-    times.frozen = isFrozen ? clock.now() : Number.POSITIVE_INFINITY;
+    frozenSince = isFrozen ? clock.now() : Number.POSITIVE_INFINITY;
     await upstream.freeze(isFrozen);
   }
 
@@ -389,7 +390,7 @@ export async function simulateUpstream(seed: string, keepsTrace: boolean) {
       trace.add(`denied ${denied.size}`);
     } else await restart(random.chance(0.6));
     await clock.pass(random.integer(1, random.chance(0.2) ? 120_000 : 3_000));
-    if (times.frozen + LONGEST_LAG < clock.now()) await freeze(false);
+    if (frozenSince + LONGEST_LAG < clock.now()) await freeze(false);
   }
   if (violation === undefined) await settleDown();
   if (violation === undefined) await check();
