@@ -11,4 +11,6 @@ export interface OrderQuoting {
   readonly requestQuote: (request: QuoteRequest) => Promise<NewQuoteResult>;
   /** Time limit for the estimators, in milliseconds. */
   readonly timeout: number;
+  /** Number of successive requests that had no quote because the estimators did not respond in time. */
+  unanswered: number;
 }

@@ -1,6 +1,6 @@
 import type { OrderQuoting } from '../admission/order-quoting.ts';
 import type { VerifiedOrder } from '../admission/verified-order.ts';
-import { withDeadline } from '../concurrency/deadline.ts';
+import { DeadlineError, withDeadline } from '../concurrency/deadline.ts';
 import type { OrderQuote, QuoteQuery, QuoteTerms } from '../ports/quote-store.ts';
 import type { OrderData } from '../protocol/order.ts';
 import type { AdmissionContext } from './admission.ts';
@@ -28,6 +28,10 @@ function toTerms({ sellToken, buyToken, kind, sellAmount, buyAmount }: OrderData
 /** Time in milliseconds that the store may take in addition to the estimators. */
 const STORE_TIME = 1000;
 
+/** Successive requests without a response in time after which an order waits for a part of the time only. */
+const PATIENCE = 3;
+const PART = 0.1;
+
 /**
  * Requests a quote for an order that has none. The time is bounded by the options of quotes, also if the store does not
  * respond.
@@ -38,13 +42,16 @@ async function requestNewQuote(
   { data, owner, document, creation }: VerifiedOrder,
   query: QuoteQuery,
   { store, clock, onFailure }: Pick<AdmissionContext, 'store' | 'clock' | 'onFailure'>,
-  { requestQuote, timeout }: OrderQuoting,
+  quoting: OrderQuoting,
 ): Promise<OrderQuote | undefined> {
   const { sellToken, buyToken, receiver, kind, sellAmount, buyAmount, validTo } = data;
   const size = kind === 'sell' ? { sellAmountAfterFee: String(sellAmount) } : { buyAmountAfterFee: String(buyAmount) };
+  const { timeout } = quoting;
+  const isSilent = quoting.unanswered >= PATIENCE;
   try {
-    return await withDeadline(clock, timeout + STORE_TIME, async () => {
-      const result = await requestQuote({
+    return await withDeadline(clock, isSilent ? timeout * PART : timeout + STORE_TIME, async () => {
+      const startedAt = clock.now();
+      const result = await quoting.requestQuote({
         sellToken,
         buyToken,
         receiver,
@@ -56,11 +63,15 @@ async function requestNewQuote(
         timeout,
         ...size,
       });
+      // Also after the deadline: so the first response in time is noticed.
+      const isAnswered = result.status === 'quoted' || clock.now() < startedAt + timeout;
+      quoting.unanswered = isAnswered ? 0 : quoting.unanswered + 1;
       if (result.status === 'rejected' || result.quote.id === null) return undefined;
       return store.quotes.match({ ...query, now: clock.now(), id: result.quote.id });
     });
   } catch (failure) {
-    onFailure(failure); // an order must not depend on estimators
+    // An order must not depend on estimators.
+    if (!(isSilent && failure instanceof DeadlineError)) onFailure(failure);
     return undefined;
   }
 }

@@ -42,7 +42,8 @@ export interface QuoteOptions {
   readonly maxTimeout?: number;
   /**
    * Time limit for the quote of an order that is submitted without a matching quote, in milliseconds. A missing price
-   * never rejects the order. 0: such orders have no quote. Default: 1000.
+   * never rejects the order. 0: such orders have no quote. While the estimators do not respond, an order waits for a
+   * tenth of this time. Default: 1000.
    */
   readonly orderTimeout?: number;
   /** Time for which an order can be linked to a quote, in seconds. Default: 60. */
@@ -129,7 +130,8 @@ export function getOrderQuoting(
   requestQuote: OrderQuoting['requestQuote'],
 ): { readonly quoting: boolean; readonly orderQuoting: OrderQuoting | undefined } {
   const timeout = options === undefined ? 0 : duration(options, 'orderTimeout', 1_000);
-  return { quoting: options !== undefined, orderQuoting: timeout === 0 ? undefined : { requestQuote, timeout } };
+  const orderQuoting = timeout === 0 ? undefined : { requestQuote, timeout, unanswered: 0 };
+  return { quoting: options !== undefined, orderQuoting };
 }
 
 /** The options of a book without estimators: every quote request is rejected. */

@@ -67,6 +67,46 @@ describe('order without a matching quote', () => {
     expect(await placing).toBeUndefined();
   });
 
+  it('waits for a tenth of the time while the estimators do not respond, until one responds in time', async () => {
+    let delay = Number.POSITIVE_INFINITY;
+    const answer = { amount: 5000n, gas: 100_000 };
+    const estimate: EstimateFunction = () =>
+      new Promise((resolve) => {
+        if (delay < 1000) clock.after(delay, () => resolve(answer));
+      });
+    const { place, clock, failures } = await open(estimate, { orderTimeout: 1000, quoteCacheTtl: 0 });
+    /** Places another order, and returns its quote and how long it has waited. */
+    const placeTimed = async (sellAmount: string) => {
+      let isStored = false;
+      const startedAt = clock.now();
+      const placing = place({ sellAmount }).finally(() => {
+        isStored = true;
+      });
+      const advance = () => {
+        if (!isStored) clock.advance(20);
+        return isStored;
+      };
+      await expect.poll(advance, { interval: 5 }).toBe(true);
+      return { buyAmount: (await placing)?.buyAmount, waited: clock.now() - startedAt };
+    };
+    for (const amount of ['1001', '1002', '1003']) {
+      const { buyAmount, waited } = await placeTimed(amount);
+      expect(buyAmount).toBeUndefined();
+      expect(waited).toBeGreaterThanOrEqual(1000);
+    }
+    const fourth = await placeTimed('1004');
+    expect(fourth.buyAmount).toBeUndefined();
+    expect(fourth.waited).toBeLessThan(500);
+    delay = 400;
+    const fifth = await placeTimed('1005');
+    expect(fifth.buyAmount).toBeUndefined(); // its response is after the tenth, and within the whole time
+    clock.advance(400);
+    await expect.poll(async () => (await placeTimed('1006')).buyAmount).toBe('5000');
+    delay = 40;
+    expect(await placeTimed('1007')).toMatchObject({ buyAmount: '5000' });
+    expect(failures).toEqual([]);
+  });
+
   it('is stored without a quote if the store does not store the quote in time', async () => {
     const store = memoryStore();
     const hanging = { ...store, quotes: { ...store.quotes, insert: () => new Promise<never>(() => {}) } };
