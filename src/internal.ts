@@ -17,6 +17,7 @@ export { recoverPacked } from './crypto/packed.ts';
 export { isTypeRequested } from './http/accept.ts';
 export { requireOperator } from './http/auth.ts';
 export { readJson } from './http/body.ts';
+export { chargePage, takeRead } from './http/charge-page.ts';
 export { isApi } from './http/message.ts';
 export { createOpenStreams, type OpenStreams } from './http/open-streams.ts';
 export { createRequestClient } from './http/request-client.ts';

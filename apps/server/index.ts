@@ -26,7 +26,7 @@ import { createServerOverview, createStartingApi, favicon, frontPage, readiness 
 import { createPassthroughs } from './http/passthrough.ts';
 import { createProxyNotice } from './http/proxy-notice.ts';
 import { toRateLimitOptions } from './http/rate-limit.ts';
-import { createServerApi } from './http/server-api.ts';
+import { chargePages, createServerApi } from './http/server-api.ts';
 import { isSocketFile } from './http/socket-file.ts';
 import { createMetrics, metricsServer } from './metrics.ts';
 import { preload } from './preload.ts';
@@ -204,11 +204,16 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
         ...(explorer === undefined ? [] : [{ path: '/', api: explorer, aside: true }]),
       ],
       pages: {
-        '/': (request) => frontPage(request, explorer, createServerOverview(VERSION, deployments, docs)),
         '/ready': ({ query }) => readiness({ deployments, accounts: opened }, isClosing || isLost, query),
         '/live': () => jsonResponse(200, { live: true }),
-        '/favicon.ico': favicon,
-        ...referencePages(() => document, gate),
+        ...chargePages(
+          {
+            '/': (request) => frontPage(request, explorer, createServerOverview(VERSION, deployments, docs)),
+            '/favicon.ico': favicon,
+            ...referencePages(() => document),
+          },
+          gate,
+        ),
       },
       getClient: createRequestClient(gate),
       ...(apiKeys.length === 0 ? {} : { guard: createKeyGuard(checkKey, gate) }),

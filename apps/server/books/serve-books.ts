@@ -7,7 +7,7 @@ import { mountAccounts } from '../http/account-mount.ts';
 import { createHardenedServer } from '../http/hardened-server.ts';
 import { describe, isReferenceServed, referencePages } from '../http/openapi-pages.ts';
 import { createServerOverview, favicon, frontPage, readiness } from '../http/overview.ts';
-import { createServerApi } from '../http/server-api.ts';
+import { chargePages, createServerApi } from '../http/server-api.ts';
 
 /** A book that its host has started. */
 export interface ServedBook {
@@ -76,11 +76,16 @@ export async function serveBooks(options: ServeBooksOptions): Promise<BookServer
       { path: '/', api: explorer, aside: true },
     ],
     pages: {
-      '/': (request) => frontPage(request, explorer, createServerOverview(VERSION, books, docs)),
       '/ready': ({ query }) => readiness({ deployments: books, accounts }, closing, query),
       '/live': () => jsonResponse(200, { live: true }),
-      '/favicon.ico': favicon,
-      ...referencePages(() => describe(books), limits),
+      ...chargePages(
+        {
+          '/': (request) => frontPage(request, explorer, createServerOverview(VERSION, books, docs)),
+          '/favicon.ico': favicon,
+          ...referencePages(() => describe(books)),
+        },
+        limits,
+      ),
     },
   });
   const server = createHardenedServer(nodeHandler(api, { reusesMemory: true }));

@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type ApiRequest, type ApiResponse, OrderBookError, type RateLimitOptions } from 'intentbook';
-import { createClientResolver, jsonResponse } from '#internal';
-import { takeRead } from './take-read.ts';
+import { createClientResolver, jsonResponse, takeRead } from '#internal';
 
 /** A budget: tokens per second, and the size of the bucket. */
 export interface KeyRate {
@@ -66,7 +65,7 @@ export function createKeyGuard(check: KeyCheck, { limiter, trustedProxies = [] }
   return async (request) => {
     if (check(request) !== 'unknown') return undefined;
     return (
-      (await takeRead(limiter, getAddress(request), 1)) ??
+      (await takeRead(limiter, getAddress(request))) ??
       jsonResponse(401, new OrderBookError('Forbidden', 'the API key in X-API-Key is not known'))
     );
   };

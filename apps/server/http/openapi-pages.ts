@@ -1,11 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { type Api, type ApiResponse, OrderBookError, type Profile, type RateLimitOptions } from 'intentbook';
+import { type Api, type ApiResponse, OrderBookError, type Profile } from 'intentbook';
 import { type OpenApiDocument, openApiDocument } from 'intentbook/openapi';
-import { assertKnownOptions, createRequestClient, rejectionResponse, VERSION } from '#internal';
+import { assertKnownOptions, rejectionResponse, VERSION } from '#internal';
 import type { OpenBook } from '../books/open-books.ts';
 import { createServerApi, type Page, removeTrailingSlashes } from './server-api.ts';
-import { takeRead } from './take-read.ts';
 
 /** Content security policy of the page: only files of this server. The library writes inline styles. */
 const POLICY = [
@@ -98,16 +97,10 @@ export function openApiPages(options: OpenApiPagesOptions = {}): Api {
   return { handle, handlesPath: (path) => Object.hasOwn(pages, removeTrailingSlashes(path)) };
 }
 
-/** Bytes of a page that one token of a client pays for. */
-const BYTES_PER_TOKEN = 65_536;
-
 /** Creates the OpenAPI document, on the first request, and its page, which needs no network access. */
-export function referencePages(
-  document: () => OpenApiDocument,
-  rateLimit: RateLimitOptions = {},
-): Readonly<Record<string, Page>> {
+export function referencePages(document: () => OpenApiDocument): Readonly<Record<string, Page>> {
   let text: Uint8Array | undefined;
-  const pages: Readonly<Record<string, Page>> = {
+  return {
     '/openapi.json': () => {
       text ??= new TextEncoder().encode(JSON.stringify(document()));
       const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' };
@@ -124,24 +117,6 @@ export function referencePages(
     '/docs/swagger-ui-bundle.js': () => ofLibrary('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
     '/docs/swagger-ui.css': () => ofLibrary('swagger-ui.css', 'text/css; charset=utf-8'),
   };
-  const { limiter } = rateLimit;
-  if (limiter === undefined) return pages;
-  const getClient = createRequestClient(rateLimit);
-  return Object.fromEntries(
-    Object.entries(pages).map(([path, page]): [string, Page] => {
-      let tokens = 1; // of the last response
-      const charged: Page = async (request) => {
-        const rejection = await takeRead(limiter, getClient(request), tokens);
-        if (rejection !== undefined) return rejection;
-        const response = await page(request);
-        const { body } = response;
-        if (typeof body === 'string' || body instanceof Uint8Array)
-          tokens = Math.max(1, Math.ceil(body.length / BYTES_PER_TOKEN));
-        return response;
-      };
-      return [path, charged];
-    }),
-  );
 }
 
 function content(type: string, body: string | Uint8Array): ApiResponse {

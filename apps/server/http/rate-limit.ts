@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Limiter, type RateLimitOptions, tokenBuckets } from 'intentbook';
 import { type ApiKey, type KeyCheck, toKeyClient } from './api-keys.ts';
 
@@ -13,6 +14,9 @@ export interface RateLimit {
 
 /** More than a front end with a hundred orders per user needs. */
 export const DEFAULT_RATE_LIMIT: RateLimit = { reads: 50, writes: 10, streams: 32 };
+
+/** Milliseconds after which a client that ignores rejections gets the next one. */
+const PAUSE = 1_000;
 
 /** Settings of the rate limit. */
 export interface RateLimitSettings {
@@ -31,7 +35,27 @@ export function toRateLimitOptions(
   if (rateLimit === 'off') return options;
   const { reads, writes, streams } = rateLimit;
   const shared = tokenBuckets({ reads: { perSecond: reads }, writes: { perSecond: writes }, streams });
-  return { ...options, limiter: withBudgets(shared, apiKeys, rateLimit) };
+  const limiter = withBudgets(shared, apiKeys, rateLimit);
+  // A proxy has few connections for all clients, and limits for those that ignore rejections.
+  return { ...options, limiter: trustedProxies.length === 0 ? withPauses(limiter, reads) : limiter };
+}
+
+/**
+ * Creates a limiter that delays the rejections of a client with more of them than reads. So a client costs the server
+ * not more than one rejection per second and connection, whatever it sends.
+ */
+function withPauses(limiter: Limiter, perSecond: number): Limiter {
+  const rejections = tokenBuckets({ reads: { perSecond }, streams: 0 });
+  return {
+    ...limiter,
+    async take(client, kind, tokens) {
+      const admission = await limiter.take(client, kind, tokens);
+      if (admission.status === 'admitted') return admission;
+      const { status } = await rejections.take(client, 'read', 1);
+      if (status === 'rejected') await sleep(PAUSE);
+      return admission;
+    },
+  };
 }
 
 function createIdentity(checkKey: KeyCheck): NonNullable<RateLimitOptions['identifyClient']> {

@@ -1,5 +1,12 @@
-import { type Api, type ApiRequest, type ApiRequestBody, type ApiResponse, OrderBookError } from 'intentbook';
-import { CORS_HEADERS, createOpenStreams, PREFLIGHT_HEADERS, rejectionResponse } from '#internal';
+import {
+  type Api,
+  type ApiRequest,
+  type ApiRequestBody,
+  type ApiResponse,
+  OrderBookError,
+  type RateLimitOptions,
+} from 'intentbook';
+import { CORS_HEADERS, chargePage, createOpenStreams, PREFLIGHT_HEADERS, rejectionResponse } from '#internal';
 import type { KeyGuard } from './api-keys.ts';
 import { createExchange, type Exchange, requestId } from './exchange.ts';
 
@@ -13,6 +20,10 @@ export interface Mounted {
 
 /** A response for one exact path, to GET and HEAD. */
 export type Page = (request: ApiRequest) => Promise<ApiResponse> | ApiResponse;
+
+/** Charges pages to their clients. */
+export const chargePages = (pages: Readonly<Record<string, Page>>, rateLimit: RateLimitOptions) =>
+  Object.fromEntries(Object.entries(pages).map(([path, page]): [string, Page] => [path, chargePage(page, rateLimit)]));
 
 /** The interfaces and pages of a server. */
 export interface ServerApiOptions {

@@ -1,0 +1,35 @@
+import { memoryStore } from 'intentbook/memory';
+import { serve } from 'intentbook/server';
+import { expect, test } from 'vitest';
+
+/** Requests that a client repeats without regard to their rejections. */
+const REPEATS = 60;
+
+/** Repeats a request until another one, which began later, is answered before it. Returns whether that happened. */
+async function isDelayed(url: string): Promise<boolean> {
+  const statuses: Promise<number>[] = [];
+  for (let i = 0; i < REPEATS; i++) {
+    const answer = fetch(`${url}/api/v1/version`, { headers: { 'x-forwarded-for': '203.0.113.9' } });
+    statuses.push(answer.then(({ status }) => status));
+    const live = async () => {
+      for (let n = 0; n < 10; n++) await (await fetch(`${url}/live`)).text();
+      return 'live';
+    };
+    if ((await Promise.race([answer, live()])) !== 'live') continue;
+    expect(await statuses.at(-1)).toBe(429);
+    return true;
+  }
+  expect(await Promise.all(statuses)).toContain(429);
+  return false;
+}
+
+test.each([
+  ['late, because it has more of them than reads', undefined, true],
+  ['at once behind a proxy, which has few connections for all clients', ['127.0.0.1'], false],
+])('the rejections of a client that ignores them are sent %s', async (_, trustedProxies, expected) => {
+  const rateLimit = { reads: 1, writes: 1, streams: 1 };
+  const choice = trustedProxies === undefined ? {} : { trustedProxies };
+  const server = await serve({ port: 0, store: memoryStore(), accounts: 'off', rateLimit, ...choice });
+  expect(await isDelayed(server.url)).toBe(expected);
+  await server.close();
+});
