@@ -29,7 +29,7 @@ function toTerms({ sellToken, buyToken, kind, sellAmount, buyAmount }: OrderData
 const STORE_TIME = 1000;
 
 /** Successive requests without a response in time after which an order waits for a part of the time only. */
-const PATIENCE = 3;
+const MAX_UNANSWERED = 3;
 const PART = 0.1;
 
 /**
@@ -47,7 +47,7 @@ async function requestNewQuote(
   const { sellToken, buyToken, receiver, kind, sellAmount, buyAmount, validTo } = data;
   const size = kind === 'sell' ? { sellAmountAfterFee: String(sellAmount) } : { buyAmountAfterFee: String(buyAmount) };
   const { timeout } = quoting;
-  const isSilent = quoting.unanswered >= PATIENCE;
+  const isSilent = quoting.unanswered >= MAX_UNANSWERED;
   try {
     return await withDeadline(clock, isSilent ? timeout * PART : timeout + STORE_TIME, async () => {
       const startedAt = clock.now();
