@@ -99,6 +99,7 @@ export async function runStores(
         const port = Number(new URL(server.url).port);
         const drawTime = () => Math.max(LEAST_TIME, (end - Date.now()) / left--);
         const context = { port, victim, service };
+        service.state.mode = 'fails'; // at once: the base does not wait for it
         await measure(context, undefined, 1, 2_000); // the first requests load modules
         // Twice the time of an attack, because every factor has it.
         const base = await measure(context, undefined, 1, Math.max(6_000, drawTime() + drawTime()));
