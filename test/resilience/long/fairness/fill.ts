@@ -27,7 +27,9 @@ export async function fillBook(
     const [sellToken, buyToken] = [address(0xe000 + (n % 20)), address(0xe000 + ((n + 7) % 20))];
     const owner = n % 4 === 0 ? OWNER_ADDRESS : address(0xb000 + (n % 5000));
     const uid: Hex = `${word(n + 1)}${owner.slice(2)}${VALID_TO.toString(16)}`;
-    return completeOrder(n, { uid, owner, sellToken, buyToken, validTo: VALID_TO });
+    // One date for all would make each page of PostgreSQL read every order.
+    const creationDate = 1_700_000_000_000 + n;
+    return completeOrder(n, { uid, owner, sellToken, buyToken, validTo: VALID_TO, creationDate });
   };
   for (let i = 0; i < orders; i += BATCH) {
     const rows = Array.from({ length: Math.min(BATCH, orders - i) }, (_, n) => ({ order: create(i + n) }));
