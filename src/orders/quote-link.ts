@@ -63,8 +63,8 @@ async function requestNewQuote(
         timeout,
         ...size,
       });
-      // Also after the deadline: so the first response in time is noticed.
-      const isAnswered = result.status === 'quoted' || clock.now() < startedAt + timeout;
+      // Also after the deadline: so the first response in time is noticed. Timers may be early.
+      const isAnswered = result.status === 'quoted' || clock.now() < startedAt + timeout * (1 - PART);
       quoting.unanswered = isAnswered ? 0 : quoting.unanswered + 1;
       if (result.status === 'rejected' || result.quote.id === null) return undefined;
       return store.quotes.match({ ...query, now: clock.now(), id: result.quote.id });
