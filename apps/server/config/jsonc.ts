@@ -1,7 +1,8 @@
 import { type ParseError, parse, printParseErrorCode, visit } from 'jsonc-parser';
 
 /**
- * Parses JSON with comments and trailing commas. A repeated key is a problem: one of its values would be ignored.
+ * Parses JSON with comments and trailing commas. A repeated key is a problem: one of its values would be
+ * ignored. So is `__proto__`, which the parser would not store.
  *
  * @throws SyntaxError with the line and the column of the first problem, without the value at that place, which may be
  * a secret.
@@ -11,7 +12,7 @@ export function parseJsonc(text: string): unknown {
   const value: unknown = parse(text, errors, { allowTrailingComma: true });
   const [first] = errors;
   if (first === undefined) {
-    assertDistinctKeys(text);
+    assertKeys(text);
     return value;
   }
   const lines = text.slice(0, first.offset).split('\n');
@@ -21,15 +22,15 @@ export function parseJsonc(text: string): unknown {
   throw new SyntaxError(`${place}: ${problem.toLowerCase()}`);
 }
 
-function assertDistinctKeys(text: string): void {
+function assertKeys(text: string): void {
   const objects: Set<string>[] = [];
   visit(text, {
     onObjectBegin: () => void objects.push(new Set()),
     onObjectProperty(key, _offset, _length, line, column) {
       const keys = objects.at(-1);
-      if (keys?.has(key)) {
-        throw new SyntaxError(`line ${line + 1}, column ${column + 1}: the key ${JSON.stringify(key)} is repeated`);
-      }
+      const problem = keys?.has(key) ? 'is repeated' : key === '__proto__' ? 'is not allowed' : undefined;
+      if (problem !== undefined)
+        throw new SyntaxError(`line ${line + 1}, column ${column + 1}: the key ${JSON.stringify(key)} ${problem}`);
       keys?.add(key);
     },
     onObjectEnd: () => void objects.pop(),

@@ -86,6 +86,7 @@ describe('fee policies of the server', () => {
 
   test.each<[string, unknown, string]>([
     ['is not JSON', '{', 'is not JSON'],
+    ['has a key that is the prototype of objects', '{ "__proto__": {} }', 'the key "__proto__" is not allowed'],
     ['has a repeated key', '{ "protocolFees": [], "protocolFees": [] }', 'the key "protocolFees" is repeated'],
     ['has another kind', { protocolFees: [{ kind: 'flat', factor: 1 }] }, 'protocolFees.0.kind'],
     ['has a factor of one', { protocolFees: [{ kind: 'volume', factor: 1_000_000 }] }, 'protocolFees.0.factor must be'],
