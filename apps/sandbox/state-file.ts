@@ -1,4 +1,5 @@
-import { access, constants, readFile, rename, writeFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { access, constants, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -54,9 +55,24 @@ function parse(content: Buffer): SavedSandbox | undefined {
   }
 }
 
-/** Writes a sandbox. The file is replaced when it is complete. It has keys of test accounts only. */
-export async function writeState(file: string, saved: SavedSandbox): Promise<void> {
-  const partial = `${file}.${process.pid}.partial`;
+/** Returns a text that another sandbox changes when it writes the file. */
+export const readVersion = (file: string): Promise<string> =>
+  stat(file).then(
+    ({ ino, mtimeMs, size }) => `${ino} ${mtimeMs} ${size}`,
+    () => 'absent',
+  );
+
+/**
+ * Writes a sandbox. The file is replaced when it is complete. It has keys of test accounts only.
+ *
+ * @param version - Of the file that was read. If another sandbox has replaced it, its state is kept.
+ * @throws Error with the name of the file in which this state is instead.
+ */
+export async function writeState(file: string, saved: SavedSandbox, version: string): Promise<void> {
+  const own = `${file}.${randomBytes(4).toString('hex')}`;
+  const partial = `${own}.partial`;
   await writeFile(partial, gzipSync(serialize([FORMAT, saved])));
-  await rename(partial, file);
+  const isOwn = version === (await readVersion(file));
+  await rename(partial, isOwn ? file : own);
+  if (!isOwn) throw new Error(`another sandbox has written "${file}" meanwhile; the state of this one is in "${own}"`);
 }

@@ -14,7 +14,7 @@ import { recordedStore } from './recorded-store.ts';
 import type { SandboxOptions } from './sandbox-types.ts';
 import { createSimulatedChain, type SimulatedChainOptions } from './simulated-chain.ts';
 import { createSandboxSolver } from './solving.ts';
-import { readState, type SavedSandbox, writeState } from './state-file.ts';
+import { readState, readVersion, type SavedSandbox, writeState } from './state-file.ts';
 import { createTaskQueue } from './task-queue.ts';
 import { readTokens, type SandboxToken } from './tokens.ts';
 
@@ -72,10 +72,11 @@ export async function openWorld(given: SandboxOptions, keys: Promise<KeyRing>): 
   const tokens = readTokens(chainId, fork === undefined ? options.tokens : listForkTokens(chainId, options.tokens));
   const symbols = tokens.map(({ symbol }) => symbol);
   const settings = JSON.stringify({ version: VERSION, chain: kind, chainId, seed, tokens: symbols });
+  const version = await readVersion(options.state ?? '');
   const saved = options.state === undefined ? undefined : await readState(options.state, settings);
   const chain = await createChain(options, { chainId, tokens, keys, saved: saved?.chain });
   try {
-    return await openOn(chain, options, keys, { settings, saved });
+    return await openOn(chain, options, keys, { settings, saved, version });
   } catch (error) {
     await chain.release();
     throw error;
@@ -95,7 +96,11 @@ async function openOn(
   chain: SandboxChain,
   options: SandboxOptions,
   keys: Promise<KeyRing>,
-  { settings, saved }: { readonly settings: string; readonly saved: SavedSandbox | undefined },
+  {
+    settings,
+    saved,
+    version,
+  }: { readonly settings: string; readonly saved: SavedSandbox | undefined; readonly version: string },
 ) {
   let ring: KeyRing | undefined;
   const backend: RecoveryBackend = {
@@ -296,13 +301,8 @@ async function openOn(
         await stop();
         if (options.state !== undefined && traders !== undefined) {
           const stored = { books: books.operations(), accounts: accounts.operations() };
-          await writeState(options.state, {
-            settings,
-            traders,
-            now: clock.now(),
-            chain: await chain.save(),
-            ...stored,
-          });
+          const state = { settings, traders, now: clock.now(), chain: await chain.save(), ...stored };
+          await writeState(options.state, state, version);
         }
       } finally {
         await chain.release();

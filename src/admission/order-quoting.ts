@@ -11,6 +11,8 @@ export interface OrderQuoting {
   readonly requestQuote: (request: QuoteRequest) => Promise<NewQuoteResult>;
   /** Time limit for the estimators, in milliseconds. */
   readonly timeout: number;
-  /** Number of successive requests that had no quote because the estimators did not respond in time. */
-  unanswered: number;
+  /** Number of successive requests in which an estimator did not respond in time. */
+  late: number;
+  /** Whether a request finds out if the estimators respond again. */
+  isProbing: boolean;
 }

@@ -42,7 +42,7 @@ export interface QuoteOptions {
   readonly maxTimeout?: number;
   /**
    * Time limit for the quote of an order that is submitted without a matching quote, in milliseconds. A missing price
-   * never rejects the order. 0: such orders have no quote. While the estimators do not respond, an order waits for a
+   * never rejects the order. 0: such orders have no quote. While an estimator does not respond, an order waits for a
    * tenth of this time. Default: 1000.
    */
   readonly orderTimeout?: number;
@@ -130,7 +130,7 @@ export function getOrderQuoting(
   requestQuote: OrderQuoting['requestQuote'],
 ): { readonly quoting: boolean; readonly orderQuoting: OrderQuoting | undefined } {
   const timeout = options === undefined ? 0 : duration(options, 'orderTimeout', 1_000);
-  const orderQuoting = timeout === 0 ? undefined : { requestQuote, timeout, unanswered: 0 };
+  const orderQuoting = timeout === 0 ? undefined : { requestQuote, timeout, late: 0, isProbing: false };
   return { quoting: options !== undefined, orderQuoting };
 }
 

@@ -57,6 +57,30 @@ describe('state of a sandbox', () => {
     await expect(started).rejects.toThrow(`state must be a file that a sandbox has written, got "${state}"`);
   });
 
+  it('is kept beside that of another sandbox, which has written the file meanwhile', async () => {
+    const state = join(folder, 'shared.bin');
+    const [first, second] = [
+      await createSandbox({ chain: 'simulated', state }),
+      await createSandbox({ chain: 'simulated', state }),
+    ];
+    const [one, two] = [await first.createTrader({ WETH: '3' }), await second.createTrader({ DAI: '7' })];
+    await first.close();
+    const error: unknown = await second.close().catch((reason: unknown) => reason);
+    const [, own = ''] = /the state of this one is in "(.*)"$/.exec((error as Error).message) ?? [];
+    expect((error as Error).message).toContain(`another sandbox has written "${state}" meanwhile`);
+    // Both have created the same account.
+    expect(two.address).toBe(one.address);
+    for (const [path, symbol] of [
+      [state, 'WETH'],
+      [own, 'DAI'],
+    ] as const) {
+      const sandbox = await createSandbox({ chain: 'simulated', state: path });
+      const held = (await balances(sandbox, one.address)).filter(({ balance }) => balance !== '0');
+      expect(held.map(({ token }) => token.symbol)).toEqual([symbol]);
+      await sandbox.close();
+    }
+  });
+
   it('is not started without a folder to write it to', async () => {
     const state = join(folder, 'missing', 'world.bin');
     const started = createSandbox({ chain: 'simulated', state });
