@@ -11,8 +11,14 @@ export interface OrderQuoting {
   readonly requestQuote: (request: QuoteRequest) => Promise<NewQuoteResult>;
   /** Time limit for the estimators, in milliseconds. */
   readonly timeout: number;
+  /** The pairs of tokens for which an estimator did not respond in time, so that one client slows no other pair. */
+  readonly late: Map<string, LatePair>;
+}
+
+/** What the last requests for a pair of tokens have shown. */
+export interface LatePair {
   /** Number of successive requests in which an estimator did not respond in time. */
-  late: number;
+  count: number;
   /** Whether a request finds out if the estimators respond again. */
   isProbing: boolean;
 }

@@ -1,7 +1,6 @@
-import type { NewQuoteResult, OrderQuoting } from '../admission/order-quoting.ts';
+import type { LatePair, NewQuoteResult, OrderQuoting } from '../admission/order-quoting.ts';
 import type { VerifiedOrder } from '../admission/verified-order.ts';
 import { withDeadline } from '../concurrency/deadline.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { OrderQuote, QuoteQuery, QuoteTerms } from '../ports/quote-store.ts';
 import type { OrderData } from '../protocol/order.ts';
 import type { AdmissionContext } from './admission.ts';
@@ -32,8 +31,10 @@ const STORE_TIME = 1000;
 /** Successive requests in which an estimator did not respond, after which orders wait for a part of the time only. */
 const MAX_LATE = 3;
 const PART = 0.1;
-/** Milliseconds by which a timer may be early. */
-const TIMER_ERROR = 5;
+/** The part of the time after which a response is late: timers may be early. */
+const LATE = 0.99;
+/** Pairs of tokens that are kept. */
+const MAX_PAIRS = 1000;
 
 /**
  * Requests a quote for an order that has none. The time is bounded by the options of quotes, also if the store does not
@@ -62,13 +63,15 @@ async function requestNewQuote(
       timeout,
       ...size,
     });
-  const isLate = quoting.late >= MAX_LATE;
+  const pair = `${sellToken} ${buyToken}`;
+  const late = quoting.late.get(pair);
+  const isLate = late !== undefined && late.count >= MAX_LATE;
   const timeout = isLate ? Math.ceil(quoting.timeout * PART) : quoting.timeout;
   try {
     // Both requests share the calls of the estimators.
-    if (isLate) probe(clock, quoting, request);
+    if (isLate && !late.isProbing) probe(late);
     return await withDeadline(clock, timeout + STORE_TIME, async () => {
-      const result = await (isLate ? request(timeout) : requestTimed(clock, quoting, request));
+      const result = await (isLate ? request(timeout) : requestTimed());
       if (result.status === 'rejected' || result.quote.id === null) return undefined;
       return store.quotes.match({ ...query, now: clock.now(), id: result.quote.id });
     });
@@ -76,25 +79,32 @@ async function requestNewQuote(
     onFailure(failure); // an order must not depend on estimators
     return undefined;
   }
+
+  /** Requests a quote for the whole time, and counts whether all estimators have responded. */
+  async function requestTimed(): Promise<NewQuoteResult> {
+    const startedAt = clock.now();
+    const result = await request(quoting.timeout);
+    if (clock.now() < startedAt + quoting.timeout * LATE) quoting.late.delete(pair);
+    else countLate(quoting.late, pair);
+    return result;
+  }
+
+  /** Finds out whether the estimators respond again, without an order that waits for it. One request at a time. */
+  function probe(pair: LatePair): void {
+    pair.isProbing = true;
+    const end = () => {
+      pair.isProbing = false;
+    };
+    // The request of the order reports a failure.
+    requestTimed().then(end, end);
+  }
 }
 
-type QuoteCall = (timeout: number) => Promise<NewQuoteResult>;
-
-/** Requests a quote for the whole time, and counts whether all estimators have responded. */
-async function requestTimed(clock: Clock, quoting: OrderQuoting, request: QuoteCall): Promise<NewQuoteResult> {
-  const startedAt = clock.now();
-  const result = await request(quoting.timeout);
-  quoting.late = clock.now() < startedAt + quoting.timeout - TIMER_ERROR ? 0 : quoting.late + 1;
-  return result;
-}
-
-/** Finds out whether the estimators respond again, without an order that waits for it. One request at a time. */
-function probe(clock: Clock, quoting: OrderQuoting, request: QuoteCall): void {
-  if (quoting.isProbing) return;
-  quoting.isProbing = true;
-  const end = () => {
-    quoting.isProbing = false;
-  };
-  // The request of the order reports a failure.
-  requestTimed(clock, quoting, request).then(end, end);
+function countLate(pairs: OrderQuoting['late'], pair: string): void {
+  const known = pairs.get(pair);
+  if (known !== undefined) known.count++;
+  else {
+    if (pairs.size >= MAX_PAIRS) pairs.clear();
+    pairs.set(pair, { count: 1, isProbing: false });
+  }
 }

@@ -42,8 +42,8 @@ export interface QuoteOptions {
   readonly maxTimeout?: number;
   /**
    * Time limit for the quote of an order that is submitted without a matching quote, in milliseconds. A missing price
-   * never rejects the order. 0: such orders have no quote. While an estimator does not respond, an order waits for a
-   * tenth of this time. Default: 1000.
+   * never rejects the order. 0: such orders have no quote. While an estimator does not respond for a pair of tokens,
+   * its orders wait for a tenth of this time. Default: 1000.
    */
   readonly orderTimeout?: number;
   /** Time for which an order can be linked to a quote, in seconds. Default: 60. */
@@ -130,7 +130,7 @@ export function getOrderQuoting(
   requestQuote: OrderQuoting['requestQuote'],
 ): { readonly quoting: boolean; readonly orderQuoting: OrderQuoting | undefined } {
   const timeout = options === undefined ? 0 : duration(options, 'orderTimeout', 1_000);
-  const orderQuoting = timeout === 0 ? undefined : { requestQuote, timeout, late: 0, isProbing: false };
+  const orderQuoting = timeout === 0 ? undefined : { requestQuote, timeout, late: new Map() };
   return { quoting: options !== undefined, orderQuoting };
 }
 

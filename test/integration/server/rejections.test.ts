@@ -3,7 +3,7 @@ import { serve } from 'intentbook/server';
 import { expect, test } from 'vitest';
 
 /** Requests that a client repeats without regard to their rejections. */
-const REPEATS = 60;
+const REPEATS = 40;
 
 /** Repeats a request until another one, which began later, is answered before it. Returns whether that happened. */
 async function isDelayed(url: string): Promise<boolean> {
@@ -12,12 +12,12 @@ async function isDelayed(url: string): Promise<boolean> {
     const answer = fetch(`${url}/api/v1/version`, { headers: { 'x-forwarded-for': '203.0.113.9' } });
     statuses.push(answer.then(({ status }) => status));
     const live = async () => {
-      for (let n = 0; n < 10; n++) await (await fetch(`${url}/live`)).text();
+      for (let n = 0; n < 50; n++) await (await fetch(`${url}/live`)).text();
       return 'live';
     };
-    if ((await Promise.race([answer, live()])) !== 'live') continue;
-    expect(await statuses.at(-1)).toBe(429);
-    return true;
+    const isFirst = (await Promise.race([answer, live()])) === 'live';
+    // An admitted request may be slow, because it loads modules.
+    if (isFirst && (await statuses.at(-1)) === 429) return true;
   }
   expect(await Promise.all(statuses)).toContain(429);
   return false;

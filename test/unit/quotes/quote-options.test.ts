@@ -119,7 +119,7 @@ describe('quote options', () => {
     expect(getOrderQuoting(undefined, requestQuote)).toEqual({ quoting: false, orderQuoting: undefined });
     expect(getOrderQuoting(DEFAULTS, requestQuote)).toEqual({
       quoting: true,
-      orderQuoting: { requestQuote, timeout: 1000, late: 0, isProbing: false },
+      orderQuoting: { requestQuote, timeout: 1000, late: new Map() },
     });
     const off = { ...DEFAULTS, orderTimeout: 0 };
     expect(getOrderQuoting(off, requestQuote)).toEqual({ quoting: true, orderQuoting: undefined });

@@ -77,10 +77,10 @@ describe('order without a matching quote', () => {
     const { place, clock, failures } = await open(slow, { orderTimeout: 1000, quoteCacheTtl: 0, estimators });
     let sellAmount = 1000;
     /** Places another order, and returns its quote and how long it has waited. */
-    const placeTimed = async () => {
+    const placeTimed = async (choice: object = {}) => {
       let isStored = false;
       const startedAt = clock.now();
-      const placing = place({ sellAmount: String(++sellAmount) }).finally(() => {
+      const placing = place({ sellAmount: String(++sellAmount), ...choice }).finally(() => {
         isStored = true;
       });
       const advance = () => {
@@ -92,6 +92,7 @@ describe('order without a matching quote', () => {
     };
     for (let i = 0; i < 3; i++) expect(await placeTimed()).toEqual({ buyAmount: '5000', isShort: false });
     for (let i = 0; i < 3; i++) expect(await placeTimed()).toEqual({ buyAmount: '5000', isShort: true });
+    expect(await placeTimed({ sellToken: WETH, buyToken: COW })).toEqual({ buyAmount: '5000', isShort: false });
     clock.advance(1000); // the end of the last request without an order
     await new Promise((resolve) => setTimeout(resolve));
     delay = 300;
