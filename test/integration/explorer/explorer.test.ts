@@ -40,8 +40,12 @@ describe.skipIf(CHROMIUM === undefined)(`explorer${SKIP_REASON}`, () => {
     return { page, troubles: problems };
   }
 
+  let placed = 0;
+
+  /** Places an order. Each is valid for another second longer, because two equal orders have the same UID. */
   async function place(more: OrderChoice = {}) {
-    const order = await signOrder(OWNER, { ...more, validTo: Math.floor(Date.now() / 1000) + 3600 });
+    placed += 1;
+    const order = await signOrder(OWNER, { ...more, validTo: Math.floor(Date.now() / 1000) + 3600 + placed });
     const headers = { 'content-type': 'application/json' };
     const body = JSON.stringify(order);
     const answer = await fetch(`${server.url}/api/v1/orders`, { method: 'POST', headers, body });
