@@ -4,6 +4,7 @@ import { nextStep } from '../concurrency/steps.ts';
 import type { TradeChainEvent, TradeCursor, TradeQuery } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { OrderTrade, TimedTrade, TradeHistoryQuery, TradeListQuery, TradePage } from '../records/results.ts';
+import { assertObject } from '../validation/options.ts';
 import { requireAccount, requireToken } from '../validation/parameters.ts';
 import type { SurplusReader } from './surplus.ts';
 import {
@@ -83,7 +84,8 @@ export function createTradeApi({ chain }: Pick<Store, 'chain'>, surplus: Lazy<Su
         yield page.map((trade) => ({ trade: toOrderTrade(trade), timestamp: trade.timestamp }));
       }
     },
-    async totalSurplus(account, options) {
+    async totalSurplus(account, options = {}) {
+      assertObject('trades.totalSurplus', options);
       const owner = requireAccount(account, 'user');
       return surplus.use((reader) => reader.total(owner, options));
     },

@@ -13,6 +13,7 @@ import { type Address, bytesToHex, type Hex } from '../protocol/hex.ts';
 import { numberError, parseShape } from '../protocol/shape.ts';
 import { subscriptionDigest } from '../protocol/subscription.ts';
 import { formatIsoDate } from '../records/order-json.ts';
+import { assertObject } from '../validation/options.ts';
 import { requireAccount } from '../validation/parameters.ts';
 import { getUnsubscribeToken } from './hashed-ids.ts';
 
@@ -151,7 +152,8 @@ export function createSubscriptions(context: SubscriptionContext): SubscriptionA
   const { createConfirmation, startConfirmation } = createConfirmations(context);
 
   return {
-    async create(accountText, request, { client } = {}) {
+    async create(accountText, request, caller = {}) {
+      assertObject('subscriptions.create', caller, 'client');
       context.assertStarted();
       const account = requireAccount(accountText);
       const { parsed, channel, target } = parseRequest(request, channels);
@@ -181,7 +183,7 @@ export function createSubscriptions(context: SubscriptionContext): SubscriptionA
         now,
         // Channels without a target at this point send nothing before the subscriber contacts them.
         ...(isInvited && target !== ''
-          ? { invitation: await createInvitationLimits(context, subscription, client) }
+          ? { invitation: await createInvitationLimits(context, subscription, caller.client) }
           : {}),
         ...(confirmation === undefined ? {} : { confirmation }),
       });

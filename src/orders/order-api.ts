@@ -21,7 +21,7 @@ import {
   type RenderedPage,
 } from '../records/results.ts';
 import type { OrderStreamEvent, OrderStreams, Stream, StreamOptions } from '../streams/index.ts';
-import { assertKnownOptions, requireList, requireUid } from '../validation/options.ts';
+import { assertKnownOptions, assertObject, requireList, requireUid } from '../validation/options.ts';
 import type { AdmissionContext } from './admission.ts';
 import type { CancelResult, OrderCancellation, OrderCancellations } from './cancel.ts';
 import type { EncodedPage, EncodedReadOptions, ListFilter } from './list-orders.ts';
@@ -152,6 +152,7 @@ function createRenderedReads({ reading, streams, admission, convertCodes }: Orde
   ): Promise<P> {
     return listing.use(async (lists) => {
       admission();
+      if (options !== undefined) assertObject(`orders.rendered.${name}`, options);
       const filter = await lists.parseQueryOfBook(query, convertCodes);
       if (share === readAlone) return read(lists, filter, options);
       const page = await share(
@@ -203,8 +204,9 @@ function createRenderedReads({ reading, streams, admission, convertCodes }: Orde
         read: ({ listOrderBytes }, filter, given) => listOrderBytes(filter, reading, given),
         count: ({ count }) => count,
       }),
-    async listByTransaction(hash, options) {
+    async listByTransaction(hash, options = {}) {
       admission();
+      assertObject('orders.rendered.listByTransaction', options);
       return transaction.use(({ readTransaction }) => readTransaction(hash, reading, options));
     },
     async stream(filter, options) {

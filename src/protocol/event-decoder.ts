@@ -88,6 +88,7 @@ export const EVENT_TOPICS = {
  * @returns `undefined` if it is another event, or malformed.
  */
 export function decodeLog(log: ChainLog): ProtocolEvent | undefined {
+  if (!Array.isArray(log?.topics)) return undefined;
   const { address, topics, data, blockNumber, blockHash, logIndex, transactionHash, timestamp = null } = log;
   const decode = DECODERS.get(topics[0]);
   const decoded = decode?.(data, topics[1], address);

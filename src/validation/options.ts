@@ -19,16 +19,19 @@ export function assertKnownOptions<T extends object, const Known extends readonl
   known: Known &
     (Exclude<Names<T>, Known[number]> extends never ? unknown : { missing: Exclude<Names<T>, Known[number]> }),
 ): void {
-  const given: unknown = options;
-  if (typeof given !== 'object' || given === null) {
-    const text = typeof given === 'string' ? JSON.stringify(given) : String(given);
-    throw new TypeError(`${where}: options must be an object such as { ${known[0]} }, got ${text}`);
-  }
+  assertObject(where, options, known[0]);
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;
     const text = formatUnknownName('option', name, known);
     throw new TypeError(`${where}: ${text}${text.endsWith('?') ? '' : `, use ${known.join(', ')}`}`);
   }
+}
+
+/** Checks that options are an object. @throws TypeError with the name of one option. */
+export function assertObject(where: string, options: unknown, example = 'signal'): void {
+  if (typeof options === 'object' && options !== null) return;
+  const text = typeof options === 'string' ? JSON.stringify(options) : String(options);
+  throw new TypeError(`${where}: options must be an object such as { ${example} }, got ${text}`);
 }
 
 /**
