@@ -1,5 +1,6 @@
 import { createDeadlineLimiter } from '../concurrency/deadline.ts';
 import type { ChainHead, ChainSource } from '../ports/chain-source.ts';
+import type { BlockRef } from '../ports/chain-store.ts';
 import { type Clock, seconds } from '../ports/clock.ts';
 
 /** Seconds by which the index may be behind the head of a node, if another process or another node is followed. */
@@ -16,18 +17,18 @@ const HEAD_TIMEOUT = 1000;
 
 /**
  * Returns the newest block of the chain, if the book has indexed it, or another process is about to. `undefined`: the
- * book is behind, no node responds, or the block is so old that all nodes stand still.
+ * book is behind, none of several nodes responds, or the block is so old that all nodes stand still.
  *
  * @param indexed - The newest indexed block.
  * @param headTime - The time of that block of the node that is followed. `undefined`: another process follows it.
  */
 export async function findChainHead(
-  indexed: number,
+  indexed: BlockRef,
   headTime: number | undefined,
   sources: readonly ChainSource[],
   clock: Clock,
 ): Promise<ChainHead | undefined> {
-  if (headTime !== undefined && sources.length === 1) return toChainHead(indexed, headTime, clock);
+  if (headTime !== undefined && sources.length === 1) return toChainHead(indexed.number, headTime, clock);
   // The node that is followed may have stopped, or may be on another fork.
   const remote = createDeadlineLimiter(clock, HEAD_TIMEOUT);
   const heads = await Promise.all(
@@ -36,19 +37,22 @@ export async function findChainHead(
     ),
   );
   const found = heads.flatMap((each) => each ?? []);
-  if (found.some(({ lag }) => lag > MAX_LAG) || (headTime === undefined && found.length === 0)) return undefined;
+  if (found.some(({ lag }) => lag > MAX_LAG) || found.length === 0) return undefined;
   const newest = Math.max(headTime ?? 0, ...found.map(({ timestamp }) => timestamp));
-  return toChainHead(Math.max(indexed, ...found.map(({ number }) => number)), newest, clock);
+  return toChainHead(Math.max(indexed.number, ...found.map(({ number }) => number)), newest, clock);
 }
 
-/** Returns the newest block of a node, and the seconds by which the indexed block is behind it. */
-async function readHead(node: ChainSource, indexed: number, clock: Clock, signal: AbortSignal) {
+/**
+ * Returns the newest block of a node, and the seconds by which the indexed block is behind it. Of another fork it is
+ * always behind, because what it has filled may be open.
+ */
+async function readHead(node: ChainSource, indexed: BlockRef, clock: Clock, signal: AbortSignal) {
   const { number, timestamp } = await node.head({ signal });
   if (timestamp > seconds(clock) + MAX_DIFFERENCE) return undefined;
-  if (number <= indexed) return { number, timestamp, lag: 0 };
-  const block = await node.block(indexed, { signal });
+  if (number <= indexed.number) return { number, timestamp, lag: 0 };
+  const block = await node.block(indexed.number, { signal });
   if (block === undefined) return undefined;
-  const lag = timestamp - block.timestamp;
+  const lag = block.hash === indexed.hash ? timestamp - block.timestamp : Infinity;
   return { number: Math.min(number, block.number + MAX_BLOCK_RATE * (Math.max(lag, 0) + 1)), timestamp, lag };
 }
 

@@ -79,7 +79,7 @@ export function createChain(context: ChainContext) {
     async findHead(): Promise<ChainHead | undefined> {
       const { indexedBlock } = await store.chain.progress();
       if (options === undefined) return { number: indexedBlock?.number ?? 0, isRecent: true };
-      return indexedBlock === null ? undefined : indexer?.loaded?.findHead(indexedBlock.number);
+      return indexedBlock === null ? undefined : indexer?.loaded?.findHead(indexedBlock);
     },
     /** Returns the checks that readiness shows. */
     checks: (): Readonly<Record<string, string>> => ({

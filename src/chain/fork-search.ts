@@ -8,10 +8,12 @@ import { type ChainQuery, Inconsistent } from './log-reader.ts';
  * Creates the search for forks: the blocks that a node no longer has are rolled back.
  *
  * @param reorgLimit - Blocks of the longest reorganisation. A longer one is an error.
+ * @param getNodes - Returns the nodes that can be used.
  */
 export function createForkSearch(
   query: ChainQuery,
   reorgLimit: number,
+  getNodes: () => readonly ChainSource[],
   { rollback, observe }: Pick<ChainIndexerContext, 'rollback' | 'observe'>,
 ) {
   /** Finds the newest stored block that the node still has, and rolls back the blocks above it. */
@@ -40,10 +42,18 @@ export function createForkSearch(
     return true;
   }
 
+  /** Returns whether another node has a block. Then a node with a shorter chain stands still on a fork. */
+  async function isHeldElsewhere(node: ChainSource, { number, hash }: BlockRef): Promise<boolean> {
+    const others = getNodes().filter((other) => other !== node);
+    const read = (other: ChainSource) => query((call) => other.block(number, call)).catch(() => undefined);
+    return (await Promise.all(others.map(read))).some((block) => block?.hash === hash);
+  }
+
   /**
    * Distinguishes a node that lags behind, which has the stored blocks, from a reorganisation to a shorter chain.
    *
    * @returns `undefined` if the node lags behind. Otherwise as `findFork`.
+   * @throws Inconsistent if another node has the indexed block.
    */
   async function checkShorterChain(
     node: ChainSource,
@@ -56,6 +66,8 @@ export function createForkSearch(
     const current = stored.number === head.number ? head : await query((call) => node.block(stored.number, call));
     if (current === undefined) throw new Inconsistent(`it has block ${head.number}, but not block ${stored.number}`);
     if (current.hash === stored.hash) return undefined;
+    if (await isHeldElsewhere(node, indexedBlock))
+      throw new Inconsistent(`it has another block ${stored.number}, and another node has the indexed block`);
     return findFork(node, head, indexedBlock, blocks.slice(blocks.indexOf(stored)));
   }
 

@@ -64,7 +64,7 @@ export function createIndexerStep(
   const apply = (batch: ChainBatch): Promise<ApplyOutcome> =>
     context.apply(keptBlocks.length === 0 ? batch : { ...batch, blocks: keptBlocks });
   const blocks = createBlockIndexing({ query, reader, getRange, isStopping }, { apply, observe });
-  const forks = createForkSearch(query, reorgLimit, context);
+  const forks = createForkSearch(query, reorgLimit, () => nodes.usable, context);
   const secondRead = createSecondRead({
     getRange,
     blockHash: async (node, number) => (await query((call) => node.block(number, call)))?.hash,

@@ -1,5 +1,6 @@
 import { sleep } from '../concurrency/sleep.ts';
 import { type ChainHead, ChainMismatch, type ChainSource } from '../ports/chain-source.ts';
+import type { BlockRef } from '../ports/chain-store.ts';
 import { StoreError } from '../ports/store.ts';
 import { findChainHead } from './chain-head.ts';
 import {
@@ -77,7 +78,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
       return status.state;
     },
     /** Returns the newest block of the chain. `undefined`: the last step has not indexed it. See `findChainHead`. */
-    async findHead(indexed: number): Promise<ChainHead | undefined> {
+    async findHead(indexed: BlockRef): Promise<ChainHead | undefined> {
       if (status.state !== 'standing by' && status.headTime === undefined) return undefined;
       return findChainHead(indexed, status.headTime, sources, clock);
     },

@@ -448,6 +448,20 @@ describe('indexer fork', () => {
     expect(rollbacks).toEqual([[102, foreign(106)]]);
   });
 
+  test.each([
+    ['has the indexed block', true, []],
+    ['does not have it', false, [[102, foreign(106)]]],
+  ])('to a shorter chain is checked with the other node, which %s', async (_, has, expected) => {
+    chain.mine(...empty(3));
+    const stored = [foreign(106), foreign(105), foreign(103), ...storedBlocks(chain, 102, 100)];
+    const other = chain.node('b');
+    const indexed = { ...foreign(106), parentHash: foreign(105).hash, timestamp: 0 };
+    const ahead: ChainSource = { ...other, head: async () => indexed, block: async () => indexed };
+    const { run, rollbacks } = indexerFixture([chain.node('a'), has ? ahead : other], { stored });
+    await run();
+    expect(rollbacks.slice(0, 1)).toEqual(expected);
+  });
+
   test('does not exist if a node with a shorter chain has the stored blocks', async () => {
     chain.mine(...empty(3));
     const node = recorded(chain.node('a'));

@@ -347,8 +347,8 @@ describe('exclusion of a driver', () => {
 
 describe('auction run while the book is behind the chain', () => {
   /** A node with empty blocks up to its head. The time of block `newest` is now. */
-  function nodeAt(view: { head: number; fails?: boolean }, name = 'node', newest = 105): ChainSource {
-    const hashOf = (number: number) => word(1_000_000 + number);
+  function nodeAt(view: { head: number; fork?: number; fails?: boolean }, name = 'node', newest = 105): ChainSource {
+    const hashOf = (number: number) => word(1_000_000 * (1 + (view.fork ?? 0)) + number);
     const blockOf = (number: number) => {
       if (view.fails === true) throw new Error('unavailable');
       return { number, hash: hashOf(number), parentHash: hashOf(number - 1), timestamp: NOW - 12 * (newest - number) };
@@ -414,6 +414,21 @@ describe('auction run while the book is behind the chain', () => {
     await place(store, orderOf(1));
     await pass();
     expect(requests).toEqual([]);
+  });
+
+  test('waits while the index is on another fork than a node with a longer chain', async () => {
+    await book.close();
+    const view = { head: 100, fork: 0 };
+    await open([nodeAt({ head: 100 }, 'stale'), nodeAt(view, 'longer')]);
+    await run();
+    for (let i = 0; i < 4; i++) await next(500);
+    Object.assign(view, { head: 103, fork: 1 });
+    await place(store, orderOf(1));
+    for (let i = 0; i < 10; i++) await next(500);
+    expect([requests, auctions]).toEqual([[], []]);
+    view.fork = 0;
+    for (let i = 0; i < 10; i++) await next(500);
+    expect(requests).toHaveLength(1);
   });
 
   test('excludes no driver for a deadline that was counted from an old block', async () => {
