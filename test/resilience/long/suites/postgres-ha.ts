@@ -207,15 +207,22 @@ async function send(method: 'POST' | 'DELETE', url: string, body: object) {
   }
 }
 
+/** The ids that a stream has skipped. */
+interface Gap {
+  readonly from: number;
+  readonly to: number;
+}
+
 /** Follows the stream of a server, and resumes it after its last id. */
 function follow(base: string) {
   const seen = new Set<string>();
   const ending = new AbortController();
-  let gaps = 0;
+  const gaps: Gap[] = [];
   let last: string | undefined;
   const handle = (block: string) => {
     last = /^id: (.+)$/m.exec(block)?.[1] ?? last;
-    if (/^event: gap$/m.test(block)) gaps++;
+    const gap = /^event: gap\ndata: (.+)$/m.exec(block)?.[1];
+    if (gap !== undefined) gaps.push(JSON.parse(gap) as Gap);
     const uid = /"uid":"(0x[0-9a-f]+)"/.exec(block)?.[1];
     if (uid !== undefined) seen.add(uid);
   };
@@ -237,7 +244,7 @@ function follow(base: string) {
       await sleep(200, undefined, { signal: ending.signal }).catch(() => {});
     }
   })();
-  return { seen, gaps: () => gaps, end: () => ending.abort() };
+  return { seen, gaps, end: () => ending.abort() };
 }
 
 interface Run {
@@ -260,6 +267,11 @@ async function compare(
     "SELECT '0x' || encode(substr(key, 5) || substr(key, 1, 4), 'hex') AS uid, body::json ->> 'buyAmount' AS id, " +
       'cancelled_off_chain AS cancelled FROM intentbook.orders',
   );
+  const entries = await client.query<{ uid: string; id: string }>(
+    "SELECT '0x' || encode(substr(key, 5) || substr(key, 1, 4), 'hex') AS uid, " +
+      'last - size + row_number() OVER (PARTITION BY xid ORDER BY ordinal) AS id ' +
+      'FROM intentbook.events JOIN intentbook.log USING (xid)',
+  );
   await client.end();
   const stored = new Map(rows.map((row) => [row.id, row]));
   const found = {
@@ -279,17 +291,25 @@ async function compare(
     return notified.filter((uid) => expected.has(uid)).length === expected.size;
   });
   await sleep(3000); // the streams receive the last entries
-  const missing = followers.map(({ seen, gaps }) => ({
-    count: rows.filter(({ uid }) => !seen.has(uid)).length,
-    gaps: gaps(),
-  }));
-  for (const { count, gaps } of missing)
-    if (count > 0 && gaps === 0) throw new Error(`${mode}: ${count} orders without a gap`);
+  const ids = new Map<string, number[]>();
+  for (const { uid, id } of entries.rows) ids.set(uid, [...(ids.get(uid) ?? []), Number(id)]);
+  const missing = followers.map(({ seen, gaps }) => {
+    const orders = rows.filter(({ uid }) => !seen.has(uid));
+    const isSkipped = (id: number) => gaps.some(({ from, to }) => from <= id && id <= to);
+    const untold = orders.filter(({ uid }) => !(ids.get(uid) ?? [Number.NaN]).every(isSkipped));
+    return { count: orders.length, gaps, outside: untold.map(({ uid }) => `${uid}: ${ids.get(uid)}`) };
+  });
+  for (const { outside, gaps } of missing)
+    if (outside.length > 0)
+      throw new Error(`${mode}: ${outside.length} orders outside ${JSON.stringify(gaps)}: ${outside}`);
   share.count('responses', responses.length);
   share.count('acknowledged', responses.filter(({ claim }) => claim === 'stored').length);
   share.count('unknown', responses.filter(({ claim }) => claim === 'unknown').length);
   for (const [name, count] of Object.entries(found)) share.count(`${mode}: ${name}`, count);
-  share.note(`${mode} streams`, missing.map(({ count, gaps }) => `${count} orders within ${gaps} gaps`).join('; '));
+  share.note(
+    `${mode} streams`,
+    missing.map(({ count, gaps }) => `${count} orders within ${gaps.length} gaps`).join('; '),
+  );
   share.note(`${mode} notifications`, `${expected.size} of ${expected.size}`);
   // An asynchronous standby can lack what its primary has acknowledged.
   const { lost, 'cancellations undone': undone, ...never } = found;
