@@ -73,6 +73,9 @@ async function* readChunks(
 
 const encoder = /* @__PURE__ */ new TextEncoder();
 
+/** Returns the size of a text in UTF-8. Platforms with `Buffer` count it without encoding. */
+const countBytes: (text: string) => number = globalThis.Buffer?.byteLength ?? ((text) => encoder.encode(text).length);
+
 async function toResponse({ method, signal }: Request, { status, headers, body }: ApiResponse): Promise<Response> {
   const isBodyless = status === 204 || status === 304;
   const omitsBody = isBodyless || method === 'HEAD';
@@ -81,11 +84,15 @@ async function toResponse({ method, signal }: Request, { status, headers, body }
     if (omitsBody || signal.aborted) await stream.return?.();
     return new Response(omitsBody ? null : toReadableStream(stream, signal), { status, headers });
   }
-  const bytes = typeof body === 'string' ? encoder.encode(body) : (body ?? new Uint8Array());
-  const content = bytes instanceof Uint8Array ? bytes : new Blob([...bytes]);
-  const size = content instanceof Blob ? content.size : content.length;
-  const length = isBodyless ? undefined : { 'content-length': String(size) };
-  return new Response(omitsBody ? null : content, { status, headers: { ...length, ...headers } });
+  // A platform encodes a text faster than it copies the same bytes.
+  const content = typeof body === 'string' || body instanceof Uint8Array ? body : new Blob([...(body ?? [])]);
+  const length = isBodyless ? undefined : { 'content-length': String(getSize(content)) };
+  return new Response(omitsBody ? null : content, { status, headers: Object.assign({}, length, headers) });
+}
+
+function getSize(content: string | Uint8Array | Blob): number {
+  if (typeof content === 'string') return countBytes(content);
+  return content instanceof Blob ? content.size : content.length;
 }
 
 /** Converts to a stream with backpressure and without read-ahead. */
