@@ -81,6 +81,24 @@ export function runInTransaction<T>(database: SqliteDatabase, operation: string,
   return runWithin(database, operation, ['BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK'], work);
 }
 
+/**
+ * Runs a transaction whose commit does not wait for the disk. A power failure may undo it, until the next commit that
+ * waits. No transaction may be open, in which SQLite ignores the setting.
+ */
+export function runWithoutSync<T>(database: SqliteDatabase, run: () => T): T {
+  const level = Number(database.pragma('synchronous', { simple: true }));
+  if (level <= NORMAL) return run();
+  database.pragma('synchronous = NORMAL');
+  try {
+    return run();
+  } finally {
+    database.pragma(`synchronous = ${level}`);
+  }
+}
+
+/** The level of `synchronous` at which commits to a write-ahead log do not wait. */
+const NORMAL = 1;
+
 /** Prepares a statement that returns integers as numbers, independent of the handle's default. */
 export function prepareStatement(database: SqliteDatabase, sql: string): SqliteStatement {
   return database.prepare(sql).safeIntegers(false);

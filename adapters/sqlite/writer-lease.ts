@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { type Cancel, type Clock, StoreError } from 'intentbook';
 import { getFilePath, type SqliteConnection } from './connection.ts';
 import { getOwnIdentity, getProcessState, type ProcessIdentity } from './process-identity.ts';
-import { prepareStatement, runInTransaction } from './session.ts';
+import { prepareStatement, runInTransaction, runWithoutSync } from './session.ts';
 
 /** Lifetime of a lease without renewal, in milliseconds. */
 export const LEASE_TTL = 10_000;
@@ -83,7 +83,10 @@ export function acquireLease(
       // A transaction of the host delays the renewal. Only one that writes also keeps other processes out.
       if (!database.inTransaction) {
         const next = clock.now() + LEASE_TTL;
-        const { changes } = runInTransaction(database, 'renew its lease', () => renewal.run(next, token));
+        // After a power failure, the lease that is on the disk has expired like this one.
+        const { changes } = runWithoutSync(database, () =>
+          runInTransaction(database, 'renew its lease', () => renewal.run(next, token)),
+        );
         lost = changes === 0;
         if (!lost) {
           expires = next;

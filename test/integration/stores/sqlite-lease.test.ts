@@ -9,7 +9,7 @@ import type { Store } from 'intentbook';
 import { StoreError } from 'intentbook';
 import { sqliteStore } from 'intentbook/sqlite';
 import { build } from 'tsup';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { getOwnIdentity } from '../../../adapters/sqlite/process-identity.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { order, place } from '../../conformance/orders.ts';
@@ -224,6 +224,29 @@ describe('SQLite writer lease', () => {
       expect(readLease()?.expires).toBeGreaterThan(clock.now());
     }
     expect((await rejection(open())).code).toBe('WriterActive');
+  });
+
+  test('is renewed by a commit that does not wait for the disk, as those of orders do', async () => {
+    const database = new Database(file.path);
+    database.pragma('journal_mode = WAL');
+    database.pragma('synchronous = FULL');
+    const levels: unknown[] = [];
+    const exec = database.exec.bind(database);
+    vi.spyOn(database, 'exec').mockImplementation((sql) => {
+      if (sql === 'COMMIT') levels.push(database.pragma('synchronous', { simple: true }));
+      return exec(sql);
+    });
+    const store = sqliteStore(database);
+    stores.push(store);
+    await store.open({ domain: DOMAIN, clock });
+    levels.length = 0;
+    clock.advance(3_000);
+    await place(store, order(1));
+    clock.advance(3_000);
+    expect(levels).toEqual([1, 2, 1]);
+    expect(database.pragma('synchronous', { simple: true })).toBe(2);
+    await store.close();
+    database.close();
   });
 
   test('is released with the store, and its timer is stopped', async () => {
