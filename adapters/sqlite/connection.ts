@@ -193,7 +193,7 @@ export function assertOwnLog(path: string): void {
   );
 }
 
-/** Checks that a file is empty or has a book or an account store, and marks an empty one. */
+/** Checks that a file is empty or has a book or an account store. */
 export function assertBookFile(database: SqliteDatabase, path: string): void {
   const applicationId = database.pragma('application_id', { simple: true });
   if (applicationId === APPLICATION_ID || applicationId === COPY_ID) return;
@@ -201,7 +201,11 @@ export function assertBookFile(database: SqliteDatabase, path: string): void {
   if (applicationId !== 0 || !empty) {
     throw new StoreError('Unavailable', `the file "${path}" is the database of another application`);
   }
-  database.pragma(`application_id = ${APPLICATION_ID}`);
+}
+
+/** Marks a new file as that of a book or an account store. */
+export function markBookFile(database: SqliteDatabase): void {
+  if (database.pragma('application_id', { simple: true }) === 0) database.pragma(`application_id = ${APPLICATION_ID}`);
 }
 
 /** Uses a handle unchanged. The guarantees of the store depend on the host's settings, so these are checked. */

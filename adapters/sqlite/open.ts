@@ -1,10 +1,10 @@
 import type { Clock, Domain } from 'intentbook';
-import { connectSqlite, type SqliteConnection, type SqliteSource } from './connection.ts';
+import { connectSqlite, markBookFile, type SqliteConnection, type SqliteSource } from './connection.ts';
 import { toStoreError } from './database-driver.ts';
 import { assertOwnSchema, migrate } from './migrate.ts';
 import { connectReadOnly, createReaderLease } from './read-only.ts';
 import type { Migration } from './schema.ts';
-import { runInTransaction, type SqliteSession } from './session.ts';
+import { runInTransaction, runWithoutSync, type SqliteSession } from './session.ts';
 import { acquireLease, type Lease } from './writer-lease.ts';
 
 /** The schema of a store, and the domain that its file records. */
@@ -37,11 +37,17 @@ export async function openOperations<Operations extends { close(): void }>(
   const connection = await connectSqlite(source);
   let lease: Lease | undefined;
   try {
-    lease = runInTransaction(connection.database, 'open', () => {
-      assertOwnSchema(connection, domain, migrations.length);
-      return acquireLease(connection, clock, onRenewal);
-    });
-    migrate(connection, migrations, lease.assertHeld);
+    const { database, own } = connection;
+    // The first order that is stored waits for the disk, also for these commits.
+    const acquired = runWithoutSync(database, () =>
+      runInTransaction(database, 'open', () => {
+        if (own) markBookFile(database);
+        assertOwnSchema(connection, domain, migrations.length);
+        return acquireLease(connection, clock, onRenewal);
+      }),
+    );
+    lease = acquired;
+    runWithoutSync(database, () => migrate(connection, migrations, acquired.assertHeld));
     const operations = assemble(connection, lease, clock);
     lease.startRenewal();
     return operations;

@@ -69,8 +69,7 @@ export const benchmark: CreateBenchmark = ({ tiny }) => {
         compute: readMeasured(`${BOOKS} books`, 'percent'),
         unit: '%',
         target: { atMost: 0.5 },
-        reason:
-          'Each book looks for expired orders once a second, and renews its lease every 2.5 seconds, with a sync of its file.',
+        reason: 'Each book looks for expired orders once a second, and renews its lease every 2.5 seconds.',
       },
       { title: 'resident memory of one book', compute: readMeasured('one book', 'MB'), unit: ' MB' },
     ],

@@ -226,7 +226,7 @@ describe('SQLite writer lease', () => {
     expect((await rejection(open())).code).toBe('WriterActive');
   });
 
-  test('is renewed by a commit that does not wait for the disk, as those of orders do', async () => {
+  test('is acquired and renewed by commits that do not wait for the disk, as those of orders do', async () => {
     const database = new Database(file.path);
     database.pragma('journal_mode = WAL');
     database.pragma('synchronous = FULL');
@@ -239,6 +239,7 @@ describe('SQLite writer lease', () => {
     const store = sqliteStore(database);
     stores.push(store);
     await store.open({ domain: DOMAIN, clock });
+    expect([levels.length > 2, new Set(levels)]).toEqual([true, new Set([1])]);
     levels.length = 0;
     clock.advance(3_000);
     await place(store, order(1));

@@ -131,10 +131,21 @@ describe('SQLite file', () => {
       expect(pragma('journal_mode')).toBe('wal');
       expect(pragma('synchronous')).toBe(2);
       expect(pragma('busy_timeout')).toBe(1234);
-      expect(pragma('application_id')).toBe(0x69626f6b);
     } finally {
       disconnect();
     }
+    // Nothing marks it before its tables exist, in one transaction with them.
+    const readId = () => {
+      const other = new Database(file.path);
+      const id = other.pragma('application_id', { simple: true });
+      other.close();
+      return id;
+    };
+    expect(readId()).toBe(0);
+    const store = sqliteStore({ path: file.path });
+    await store.open({ domain: DOMAIN, clock: manualClock() });
+    expect(readId()).toBe(0x69626f6b);
+    await store.close();
   });
 
   test.each([
