@@ -2,8 +2,11 @@ import type { NewQuote, OrderQuote, QuoteQuery, QuoteTerms } from 'intentbook';
 import { KINDS, QUOTE_KINDS, toBytes } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
-/** Creates the operations of `QuoteStore`. Each is synchronous and one atomic step. */
-export function createQuoteTable({ prefix: p, prepare, read, write }: SqliteSession) {
+/**
+ * Creates the operations of `QuoteStore`. Each is synchronous and one atomic step. An order does not depend on its
+ * quote, so quotes do not wait for the disk.
+ */
+export function createQuoteTable({ prefix: p, prepare, read, writeWithoutSync }: SqliteSession) {
   const insert = prepare(
     `INSERT INTO ${p}quotes (sell_token, buy_token, kind, amount, quote_kind, expires_at, rank, body, metadata) ` +
       'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
@@ -23,7 +26,7 @@ export function createQuoteTable({ prefix: p, prepare, read, write }: SqliteSess
 
   return {
     insert: ({ quoteKind, expiresAt, rank, quote, ...common }: NewQuote): number =>
-      write('store a quote', () => {
+      writeWithoutSync('store a quote', () => {
         const kind = QUOTE_KINDS.indexOf(quoteKind);
         const { lastInsertRowid } = insert.run(
           ...toParameters(common),
@@ -48,7 +51,7 @@ export function createQuoteTable({ prefix: p, prepare, read, write }: SqliteSess
       }),
 
     prune: (now: number, limit: number): number =>
-      write('remove expired quotes', () => Number(prune.run(now, limit).changes)),
+      writeWithoutSync('remove expired quotes', () => Number(prune.run(now, limit).changes)),
   };
 }
 

@@ -32,6 +32,12 @@ export function openSession(
     assertHeld();
   }
 
+  const transact = <T>(operation: string, work: () => T): T =>
+    runInTransaction(database, operation, () => {
+      assertWritable();
+      return work();
+    });
+
   return {
     prefix,
     assertIntact,
@@ -45,13 +51,10 @@ export function openSession(
         }
       }),
     /** Runs `work` in its own durable transaction. */
-    write: <T>(operation: string, work: () => T): T =>
-      watch(() =>
-        runInTransaction(database, operation, () => {
-          assertWritable();
-          return work();
-        }),
-      ),
+    write: <T>(operation: string, work: () => T): T => watch(() => transact(operation, work)),
+    /** Runs `work` in its own transaction, which a power failure may undo although it has returned. */
+    writeWithoutSync: <T>(operation: string, work: () => T): T =>
+      watch(() => runWithoutSync(database, () => transact(operation, work))),
     /** Runs `work` inside the open transaction of the host. If it fails, all of it is rolled back. */
     join<T>(operation: string, transaction: unknown, work: () => T): T {
       if (own) throw createUnsupportedError('a store on its own file has no host transaction to join');
@@ -83,10 +86,10 @@ export function runInTransaction<T>(database: SqliteDatabase, operation: string,
 
 /**
  * Runs a transaction whose commit does not wait for the disk. A power failure may undo it, until the next commit that
- * waits. No transaction may be open, in which SQLite ignores the setting.
+ * waits. Within a transaction of a host, SQLite rejects the setting.
  */
 export function runWithoutSync<T>(database: SqliteDatabase, run: () => T): T {
-  const level = Number(database.pragma('synchronous', { simple: true }));
+  const level = database.inTransaction ? NORMAL : Number(database.pragma('synchronous', { simple: true }));
   if (level <= NORMAL) return run();
   database.pragma('synchronous = NORMAL');
   try {

@@ -1,6 +1,6 @@
 import { mapAsync } from '../concurrency/map-async.ts';
 import type { Clock } from '../ports/clock.ts';
-import { assertKnownOptions, assertObject } from '../validation/options.ts';
+import { assertKnownOptions, assertOptionsObject } from '../validation/options.ts';
 import {
   type AuctionChange,
   type AuctionDelta,
@@ -133,7 +133,7 @@ export function createAuctionFeed(clock: Clock, build: () => Promise<Auction>, o
       return toChanges(read(subscriber, options), () => leave(subscriber));
     },
     renderedStream(options: AuctionStreamOptions = {}): RenderedAuctionStream {
-      assertObject('auctions.rendered.stream', options, 'after');
+      assertOptionsObject('auctions.rendered.stream', options, 'after');
       const subscriber = createSubscriber();
       const render = () => renderChanges(read(subscriber, options), past.renderDelta);
       return { [Symbol.asyncIterator]: render, leave: () => leave(subscriber) };

@@ -4,7 +4,7 @@ import { nextStep } from '../concurrency/steps.ts';
 import type { TradeChainEvent, TradeCursor, TradeQuery } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { OrderTrade, TimedTrade, TradeHistoryQuery, TradeListQuery, TradePage } from '../records/results.ts';
-import { assertObject } from '../validation/options.ts';
+import { assertOptionsObject } from '../validation/options.ts';
 import { requireAccount, requireToken } from '../validation/parameters.ts';
 import type { SurplusReader } from './surplus.ts';
 import {
@@ -85,7 +85,7 @@ export function createTradeApi({ chain }: Pick<Store, 'chain'>, surplus: Lazy<Su
       }
     },
     async totalSurplus(account, options = {}) {
-      assertObject('trades.totalSurplus', options);
+      assertOptionsObject('trades.totalSurplus', options);
       const owner = requireAccount(account, 'user');
       return surplus.use((reader) => reader.total(owner, options));
     },

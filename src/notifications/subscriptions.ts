@@ -13,7 +13,7 @@ import { type Address, bytesToHex, type Hex } from '../protocol/hex.ts';
 import { numberError, parseShape } from '../protocol/shape.ts';
 import { subscriptionDigest } from '../protocol/subscription.ts';
 import { formatIsoDate } from '../records/order-json.ts';
-import { assertObject } from '../validation/options.ts';
+import { assertOptionsObject } from '../validation/options.ts';
 import { requireAccount } from '../validation/parameters.ts';
 import { getUnsubscribeToken } from './hashed-ids.ts';
 
@@ -153,7 +153,7 @@ export function createSubscriptions(context: SubscriptionContext): SubscriptionA
 
   return {
     async create(accountText, request, caller = {}) {
-      assertObject('subscriptions.create', caller, 'client');
+      assertOptionsObject('subscriptions.create', caller, 'client');
       context.assertStarted();
       const account = requireAccount(accountText);
       const { parsed, channel, target } = parseRequest(request, channels);

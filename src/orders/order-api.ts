@@ -21,7 +21,7 @@ import {
   type RenderedPage,
 } from '../records/results.ts';
 import type { OrderStreamEvent, OrderStreams, Stream, StreamOptions } from '../streams/index.ts';
-import { assertKnownOptions, assertObject, requireList, requireUid } from '../validation/options.ts';
+import { assertKnownOptions, assertOptionsObject, requireList, requireUid } from '../validation/options.ts';
 import type { AdmissionContext } from './admission.ts';
 import type { CancelResult, OrderCancellation, OrderCancellations } from './cancel.ts';
 import type { EncodedPage, EncodedReadOptions, ListFilter } from './list-orders.ts';
@@ -152,7 +152,7 @@ function createRenderedReads({ reading, streams, admission, convertCodes }: Orde
   ): Promise<P> {
     return listing.use(async (lists) => {
       admission();
-      if (options !== undefined) assertObject(`orders.rendered.${name}`, options);
+      if (options !== undefined) assertOptionsObject(`orders.rendered.${name}`, options);
       const filter = await lists.parseQueryOfBook(query, convertCodes);
       if (share === readAlone) return read(lists, filter, options);
       const page = await share(
@@ -206,7 +206,7 @@ function createRenderedReads({ reading, streams, admission, convertCodes }: Orde
       }),
     async listByTransaction(hash, options = {}) {
       admission();
-      assertObject('orders.rendered.listByTransaction', options);
+      assertOptionsObject('orders.rendered.listByTransaction', options);
       return transaction.use(({ readTransaction }) => readTransaction(hash, reading, options));
     },
     async stream(filter, options) {

@@ -48,7 +48,10 @@ export interface QuoteQuery extends QuoteTerms {
 
 /** Quotes, until they expire. */
 export interface QuoteStore {
-  /** Stores a quote. Returns its id: a positive safe integer that is never reused. */
+  /**
+   * Stores a quote. Returns its id: a positive safe integer that is never reused. Only this step need not be on stable
+   * storage: an order does not depend on its quote. A power failure that undoes it may cause another use of its id.
+   */
   insert(quote: NewQuote): Promise<number>;
 
   /**

@@ -19,7 +19,7 @@ export function assertKnownOptions<T extends object, const Known extends readonl
   known: Known &
     (Exclude<Names<T>, Known[number]> extends never ? unknown : { missing: Exclude<Names<T>, Known[number]> }),
 ): void {
-  assertObject(where, options, known[0]);
+  assertOptionsObject(where, options, known[0]);
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;
     const text = formatUnknownName('option', name, known);
@@ -28,7 +28,7 @@ export function assertKnownOptions<T extends object, const Known extends readonl
 }
 
 /** Checks that options are an object. @throws TypeError with the name of one option. */
-export function assertObject(where: string, options: unknown, example = 'signal'): void {
+export function assertOptionsObject(where: string, options: unknown, example = 'signal'): void {
   if (typeof options === 'object' && options !== null) return;
   const text = typeof options === 'string' ? JSON.stringify(options) : String(options);
   throw new TypeError(`${where}: options must be an object such as { ${example} }, got ${text}`);

@@ -19,7 +19,7 @@ import {
 import type { EcdsaScheme, EcdsaSignature, SigningScheme } from '../protocol/signature.ts';
 import { isEcdsa, parseEcdsaSignature, SIGNING_SCHEMES } from '../protocol/signature.ts';
 import { parseUint256 } from '../protocol/uint256.ts';
-import { assertObject } from '../validation/options.ts';
+import { assertOptionsObject } from '../validation/options.ts';
 
 /** A signed order in wire format, with the hash as `appData`. Amounts are decimal strings of atoms. */
 export interface SignedOrder {
@@ -108,7 +108,7 @@ export interface Verifier {
  * @throws Error if the backend is given by name and cannot be loaded.
  */
 export async function createVerifier(options: VerifierOptions): Promise<Verifier> {
-  assertObject('createVerifier', options, 'chainId');
+  assertOptionsObject('createVerifier', options, 'chainId');
   const domain = parseDomain(options);
   const { selectRecoveryBackend } = await import('../crypto/recovery.ts');
   const [backend] = await Promise.all([selectRecoveryBackend(options.backend), accelerateKeccak()]);

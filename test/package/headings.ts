@@ -370,6 +370,7 @@ export const HEADINGS: ReadonlySet<string> = new Set([
   'Patroni',
   'Other failover managers',
   'Databases',
+  'A sharding engine',
   'Unacceptable behaviour',
   'Use in a program',
   'Validation',

@@ -6,7 +6,7 @@ import type { TradeCursor } from '../../ports/chain-store.ts';
 import type { Address } from '../../protocol/hex.ts';
 import { formatIsoDate, type Order, type RenderedOrder } from '../../records/order-json.ts';
 import { formatCursor, type TimedTrade } from '../../records/results.ts';
-import { assertKnownFilters, assertObject, getFilterNames } from '../../validation/options.ts';
+import { assertKnownFilters, assertOptionsObject, getFilterNames } from '../../validation/options.ts';
 import { requireAccount } from '../../validation/parameters.ts';
 import { formatHistoryCursor, parseHistoryCursor } from './cursor.ts';
 import {
@@ -63,7 +63,7 @@ export function createHistory({ books, assertStarted }: Pick<AccountTools, 'book
 
   return {
     async orders(account, query = {}, work = {}) {
-      assertObject('history.orders', work);
+      assertOptionsObject('history.orders', work);
       const [owner, limit] = [requireAccount(account), requireLimit(query)];
       assertStarted();
       const merge = mergeOrders(owner, query.cursor, Math.min(STEP, limit), work);
@@ -78,7 +78,7 @@ export function createHistory({ books, assertStarted }: Pick<AccountTools, 'book
       }
     },
     async trades(account, query = {}, work = {}) {
-      assertObject('history.trades', work);
+      assertOptionsObject('history.trades', work);
       const [owner, limit] = [requireAccount(account), requireLimit(query)];
       assertStarted();
       const merge = mergeTrades(owner, query.cursor, Math.min(STEP, limit), work);
@@ -91,13 +91,13 @@ export function createHistory({ books, assertStarted }: Pick<AccountTools, 'book
       }
     },
     async *allOrders(account, work = {}) {
-      assertObject('history.allOrders', work);
+      assertOptionsObject('history.allOrders', work);
       const owner = requireAccount(account);
       assertStarted();
       yield* takeAll(mergeOrders(owner, undefined, STEP, work), toAccountOrder);
     },
     async *allTrades(account, work = {}) {
-      assertObject('history.allTrades', work);
+      assertOptionsObject('history.allTrades', work);
       const owner = requireAccount(account);
       assertStarted();
       yield* takeAll(mergeTrades(owner, undefined, STEP, work), toAccountTrade);

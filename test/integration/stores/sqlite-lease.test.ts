@@ -13,6 +13,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { getOwnIdentity } from '../../../adapters/sqlite/process-identity.ts';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { order, place } from '../../conformance/orders.ts';
+import { quote } from '../../conformance/quotes.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { manualClock } from '../../support/clock.ts';
 import type { TemporaryFile } from './temporary.ts';
@@ -226,7 +227,7 @@ describe('SQLite writer lease', () => {
     expect((await rejection(open())).code).toBe('WriterActive');
   });
 
-  test('is acquired and renewed by commits that do not wait for the disk, as those of orders do', async () => {
+  test('is acquired and renewed by commits that do not wait for the disk, as those of orders do and those of quotes do not', async () => {
     const database = new Database(file.path);
     database.pragma('journal_mode = WAL');
     database.pragma('synchronous = FULL');
@@ -243,8 +244,9 @@ describe('SQLite writer lease', () => {
     levels.length = 0;
     clock.advance(3_000);
     await place(store, order(1));
+    await store.quotes.insert(quote(1));
     clock.advance(3_000);
-    expect(levels).toEqual([1, 2, 1]);
+    expect(levels).toEqual([1, 2, 1, 1]);
     expect(database.pragma('synchronous', { simple: true })).toBe(2);
     await store.close();
     database.close();
