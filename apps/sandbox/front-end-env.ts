@@ -19,7 +19,12 @@ export function formatFrontEndEnv(frontEnd: FrontEnd, { url, rpcUrl, chainId }: 
   ];
   const lines =
     frontEnd === 'cowswap'
-      ? [...variables, `REACT_APP_BALANCES_WATCHER_BASE_URL=${url}`, 'REACT_APP_ENVIRONMENT=production']
+      ? [
+          ...variables,
+          `REACT_APP_BALANCES_WATCHER_BASE_URL=${url}`,
+          `REACT_APP_EXPLORER_URL_PROD="${url}/#"`, // without quotes, the rest would be a comment
+          'REACT_APP_ENVIRONMENT=production',
+        ]
       : [
           '# CoW Explorer reads production and staging from this URL and shows each trade twice: see the guide.',
           ...variables,

@@ -24,7 +24,19 @@ export function parseFragment(hash, books) {
     .sort((a, b) => b.path.length - a.path.length)[0];
   const book = matching ?? books.find((each) => each.path === '') ?? books[0];
   const rest = matching === undefined ? segments : segments.slice(matching.path.split('/').length - 1);
-  return { book, segments: rest, filters: new URLSearchParams(query), prefix: prefixOf(book) };
+  return { book, segments: rename(rest), filters: new URLSearchParams(query), prefix: prefixOf(book) };
+}
+
+/** The names of views in links of CoW Swap. */
+const RENAMED = new Map([
+  ['address', 'accounts'],
+  ['tx', 'transactions'],
+]);
+
+/** Converts a link of CoW Swap, such as `sepolia/address/0x…` or `tx/0x…`: its network comes first. */
+function rename(segments) {
+  const [name, ...rest] = /^(?:orders|address|tx)$/.test(segments[1]) ? segments.slice(1) : segments;
+  return name === undefined ? [] : [RENAMED.get(name) ?? name, ...rest];
 }
 
 /** Returns the start of the fragments of a book. */

@@ -128,6 +128,18 @@ describe.skipIf(CHROMIUM === undefined)(`explorer${SKIP_REASON}`, () => {
     await context.close();
   });
 
+  test.each([
+    ['sepolia/orders/', 'Order'],
+    ['orders/', 'Order'],
+    ['sepolia/address/', 'Account'],
+    ['address/', 'Account'],
+  ])('opens the links of CoW Swap: %s', async (start, title) => {
+    const id = title === 'Order' ? await place() : OWNER.address;
+    const { page, troubles } = await open(`#/${start}${id}`);
+    expect(await page.locator('main h1').textContent()).toContain(title);
+    expect(troubles).toEqual([]);
+  });
+
   test('finds an order by its UID with the keyboard and shows its details', async () => {
     const appData = JSON.stringify({ appCode: SCRIPT, metadata: { quote: { slippageBips: 50 } } });
     const uid = await place({ appData, sellToken: WETH, buyToken: COW, sellAmount: '1500000000000000000' });

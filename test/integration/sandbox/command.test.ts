@@ -100,6 +100,8 @@ describe('intentbook sandbox', () => {
     for (const name of ['BFF', 'CMS', 'BALANCES_WATCHER']) {
       expect(variables.get(`REACT_APP_${name}_BASE_URL`)).toBe(url);
     }
+    expect(variables.get('REACT_APP_EXPLORER_URL_PROD')).toBe(`"${url}/#"`);
+    expect(variables.get('REACT_APP_ENVIRONMENT')).toBe('production');
     signals.emit('SIGINT');
     await expect.poll(() => exits).toEqual([0]);
   });
