@@ -17,6 +17,11 @@ export interface RouteCost {
   readonly rowsPerToken?: number;
   /** Bytes of a body that one further token pays for. Default: 16 KiB. */
   readonly bytesPerToken?: number;
+  /**
+   * Whether a read may wait for another service or a node. Other reads of a client do not wait for it. Default: false,
+   * and a client has a few of them at the same time.
+   */
+  readonly isRemote?: boolean;
   /** Description of the tokens for people. Default: "1". */
   readonly tokens?: string;
   /** The factors that increase the work of a request, for the documentation. Default: nothing. */
@@ -37,6 +42,9 @@ const MAX_BEFORE = 100;
 
 /** A read of constant work. */
 export const READ: RouteCost = { kind: 'read' };
+
+/** A read that may wait for another service or a node. */
+export const REMOTE_READ: RouteCost = { kind: 'read', isRemote: true };
 
 /** A write of constant work. */
 export const WRITE: RouteCost = { kind: 'write' };

@@ -1,11 +1,16 @@
-import { createConcurrencyLimit } from '../concurrency/limit.ts';
+import { createConcurrencyLimit, createThrottle } from '../concurrency/limit.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Admission, Limiter, StreamAdmission } from '../ports/limiter.ts';
 import type { ApiRequest, ApiResponse } from './message.ts';
 import type { RateLimitGuard, RequestCost, RequestMeter } from './rate-limit.ts';
 
+/** Reads of one client that run at the same time, so that others find a connection of the database. */
+const READS_PER_CLIENT = 4;
 /** Long reads of one client that run at the same time. */
 const LONG_READS_PER_CLIENT = 2;
+
+/** Requests that begin in one tick of the event loop. Their first steps take at most some milliseconds together. */
+const REQUESTS_PER_TICK = 4;
 
 /** Creates the guard of an interface that has a limiter. */
 export function createLimiterGuard(
@@ -14,12 +19,15 @@ export function createLimiterGuard(
   onFailure: (failure: unknown) => void,
 ): RateLimitGuard {
   const longReads = createConcurrencyLimit(Number.POSITIVE_INFINITY, LONG_READS_PER_CLIENT);
+  const turns = createThrottle(REQUESTS_PER_TICK);
+  const reads = createConcurrencyLimit(Number.POSITIVE_INFINITY, READS_PER_CLIENT);
 
   return async (request, cost, respond) => {
-    const { kind, tokens, stream } = cost;
+    const { kind, tokens, stream, isRemote } = cost;
     const meter = { rows: 0, bytes: 0 };
     if (kind === 'free') return respond(meter);
     const client = getClient(request);
+    await turns.acquire(() => client);
     const take = async () => {
       requireAdmitted(await failOpen(() => limiter.take(client, kind, tokens), ADMITTED, onFailure), 'requests');
     };
@@ -40,15 +48,22 @@ export function createLimiterGuard(
     };
     let response: ApiResponse;
     try {
-      response = await (cost.rowsPerToken !== undefined && tokens > 1 ? runInTurn() : run());
+      if (cost.rowsPerToken !== undefined && tokens > 1) response = await runInTurn();
+      else if (kind === 'read' && !stream && !isRemote) response = await reads.run(run, client);
+      else response = await run();
     } catch (error) {
       if (charged > 0) await settle(true);
       throw error;
     }
     const { body } = response;
     if (cost.rowsPerToken === undefined || !isStream(body)) return response;
-    // The rows of a long stream are charged while it is sent, so that no debt of hours is left at its end.
-    const charging = onStream(body, { onChunk: () => void settle(false), onEnd: () => void settle(!stream) });
+    // The rows of a long stream are charged while it is sent, so that no debt of hours is left at its end. The parts of
+    // a file take turns like other long reads, also if many files were admitted before the first of them was charged.
+    const charging = onStream(body, {
+      ...(stream ? {} : { run: (read) => longReads.run(read, client) }),
+      onChunk: () => void settle(false),
+      onEnd: () => void settle(!stream),
+    });
     return { ...response, body: charging };
 
     /** Runs a long read. Those before it may have left a debt, so one that waited is admitted again. */
@@ -143,17 +158,19 @@ async function releaseAtEnd(
 }
 
 interface StreamHooks {
+  /** Runs the work for a chunk. Default: at once. */
+  run?<T>(read: () => Promise<T>): Promise<T>;
   onChunk?(): void;
   onEnd(): void;
 }
 
 /** Wraps a stream and calls hooks after each chunk and when it ends. */
-function onStream(stream: AsyncIterable<string>, { onChunk, onEnd }: StreamHooks): AsyncIterable<string> {
+function onStream(stream: AsyncIterable<string>, { run, onChunk, onEnd }: StreamHooks): AsyncIterable<string> {
   const source = stream[Symbol.asyncIterator]();
   const iterator: AsyncIterator<string> = {
     async next() {
       try {
-        const result = await source.next();
+        const result = await (run === undefined ? source.next() : run(() => source.next()));
         if (result.done) onEnd();
         else onChunk?.();
         return result;

@@ -30,7 +30,7 @@ const STORE_TIME = 1000;
 
 /** Successive requests in which an estimator did not respond, after which orders wait for a part of the time only. */
 const MAX_LATE = 3;
-const PART = 0.1;
+const PART = 0.05;
 /** The part of the time after which a response is late: timers may be early. */
 const LATE = 0.99;
 /** Pairs of tokens that are kept. */

@@ -43,7 +43,7 @@ export interface QuoteOptions {
   /**
    * Time limit for the quote of an order that is submitted without a matching quote, in milliseconds. A missing price
    * never rejects the order. 0: such orders have no quote. While an estimator does not respond for a pair of tokens,
-   * its orders wait for a tenth of this time. Default: 1000.
+   * its orders wait for a twentieth of this time. Default: 1000.
    */
   readonly orderTimeout?: number;
   /** Time for which an order can be linked to a quote, in seconds. Default: 60. */

@@ -293,6 +293,23 @@ describe('node:http handler with an unread body', () => {
     expect(sent).toBeLessThan(1000);
   });
 
+  test('large, of several clients: they take turns', async () => {
+    const port = await listening(rejecting);
+    const ended: string[] = [];
+    const upload = async (name: string, localAddress: string) => {
+      const socket = connect({ port, host: '127.0.0.1', localAddress });
+      socket.resume().on('error', () => {});
+      socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n');
+      socket.write(Buffer.alloc(1_000_000));
+      await once(socket, 'end');
+      ended.push(name);
+      socket.destroy();
+    };
+    const many = Array.from({ length: 12 }, () => upload('many', '127.0.0.5'));
+    await Promise.all([...many, upload('one', '127.0.0.6')]);
+    expect(ended.indexOf('one')).toBeLessThan(3);
+  });
+
   test('small: keeps the connection', async () => {
     const connection = await rawConnection(await listening(rejecting));
     const request = 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n';

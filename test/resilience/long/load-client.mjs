@@ -2,7 +2,12 @@
 // of the other client. It sends one request repeatedly: as fast as possible on 8 or more connections, or at a rate on
 // one.
 import { Agent, request } from 'node:http';
+import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
+
+// Other clients run on other machines, so this one must not take the processor from the server. Linux has a priority
+// for each thread, here the lowest.
+if (process.platform === 'linux') setPriority(0, 19);
 
 const { port, path, method = 'GET', headers = {}, body, perSecond, duration, localAddress } = workerData;
 /** Whether no two requests may be equal: the path contains a placeholder for a number. */

@@ -34,6 +34,11 @@ function fixture(release: () => void) {
 
 const settle = () => new Promise((resolve) => setTimeout(resolve));
 
+/** Waits until all requests had their turn. */
+async function settleAll(): Promise<void> {
+  for (let i = 0; i < 100; i++) await settle();
+}
+
 describe('limiter guard: release of a stream', () => {
   it('is called once if the client disconnects and the mount ends the stream', async () => {
     let releases = 0;
@@ -222,7 +227,7 @@ describe('limiter guard: long reads', () => {
         return DONE;
       });
     for (let i = 0; i < 250; i++) void read('many');
-    await settle();
+    await settleAll();
     expect(started).toEqual(['many', 'many']);
     void read('one');
     void read('many', { ...LONG, tokens: 1 });
@@ -254,5 +259,78 @@ describe('limiter guard: long reads', () => {
     expect(results.map(({ status }) => status === 'fulfilled')).toEqual(Array.from({ length: 12 }, (_, n) => n < 2));
     // The rejected ones cost nothing: 140 tokens of debt, and eight for the next.
     expect(limiter.take('a', 'read', 8)).toEqual({ status: 'rejected', retryAfter: 148 });
+  });
+
+  it('send at most two parts of files of one client at the same time', async () => {
+    const { guard } = counting();
+    const started: string[] = [];
+    const ends: (() => void)[] = [];
+    async function* file(client: string) {
+      started.push(client);
+      await new Promise<void>((resolve) => ends.push(resolve));
+      yield 'rows';
+    }
+    const open = (client: string) => guard(requestOf(client), LONG, async () => ({ ...DONE, body: file(client) }));
+    const responses = await Promise.all(['many', 'many', 'many', 'many', 'one'].map(open));
+    // Each is a stream.
+    for (const { body } of responses) void (body as AsyncIterable<string>)[Symbol.asyncIterator]().next();
+    await settle();
+    expect(started).toEqual(['many', 'many', 'one']);
+    ends[0]?.();
+    await settle();
+    expect(started.slice(3)).toEqual(['many']);
+  });
+});
+
+describe('limiter guard: turns', () => {
+  const READ = { kind: 'read', tokens: 1, stream: false } as const;
+
+  it('are taken by clients, with at most four requests per tick', async () => {
+    const { guard } = counting();
+    const started: string[] = [];
+    const send = (client: string) =>
+      guard(requestOf(client), { ...READ, kind: 'write' }, async () => {
+        started.push(client);
+        return DONE;
+      });
+    const all = [...Array.from({ length: 20 }, () => 'many'), 'one', 'other'].map(send);
+    await Promise.resolve().then(() => {});
+    expect(started.length).toBeLessThanOrEqual(4);
+    await Promise.all(all);
+    expect(started.indexOf('one')).toBeLessThan(8);
+    expect(started.indexOf('other')).toBeLessThan(8);
+    expect(started).toHaveLength(22);
+  });
+
+  it.each([
+    ['reads', READ, 4],
+    ['reads that wait for another service', { ...READ, isRemote: true }, 10],
+    ['writes', { ...READ, kind: 'write' } as const, 10],
+  ])('of ten %s of one client at once', async (_, cost, expected) => {
+    const { guard } = counting();
+    const started: string[] = [];
+    const send = (client: string) =>
+      guard(requestOf(client), cost, async () => {
+        started.push(client);
+        await new Promise(() => {});
+        return DONE;
+      });
+    for (let i = 0; i < 10; i++) void send('many');
+    void send('one');
+    await settleAll();
+    expect(started.filter((client) => client === 'many')).toHaveLength(expected);
+    expect(started).toContain('one');
+  });
+
+  it('of a read that fails pass to the next one', async () => {
+    const { guard } = counting();
+    const failing = Array.from({ length: 6 }, () =>
+      guard(requestOf('a'), READ, async () => {
+        throw new Error('broken');
+      }),
+    );
+    const results = await Promise.allSettled(failing);
+    expect(results.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => 'rejected'));
+    await expect(guard(requestOf('a'), READ, async () => DONE)).resolves.toBe(DONE);
   });
 });

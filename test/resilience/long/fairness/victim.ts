@@ -9,7 +9,7 @@ export const OPERATIONS = ['live', 'get', 'list', 'submit', 'delivery'] as const
 export type Operation = (typeof OPERATIONS)[number];
 
 /** Milliseconds between two operations of a kind. Together they stay within the default limits of a client. */
-const INTERVALS: Readonly<Record<Operation, number>> = { live: 20, get: 60, list: 150, submit: 300, delivery: 500 };
+const INTERVALS: Readonly<Record<Operation, number>> = { live: 20, get: 25, list: 150, submit: 300, delivery: 500 };
 /** Operations that take longer count with this time, in milliseconds. */
 const MAX_TIME = 5_000;
 /** Address of the client. Other clients have others, and their own limits. */
