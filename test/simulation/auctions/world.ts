@@ -71,7 +71,8 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
   const ofDeleting = random.derive('deleted logs');
   /** Which nodes delete logs: the correct one, or both. The other one is then the only one that can be behind. */
   const deleting = ofDeleting.chance(0.1) ? ofDeleting.pick(['one', 'both']) : 'none';
-  const keptBlocks = reorgLimit + ofDeleting.integer(8, 20);
+  // More than are mined during the last restart, and than may wait for their second read before it.
+  const keptBlocks = reorgLimit + ofDeleting.integer(16, 28);
   const justInTime = createJustInTimeOrders(settlementContract, Math.floor(START / 1000) + 3000);
   const solvers = Array.from({ length: random.integer(2, 5) }, (_, i) =>
     createSolver(`solver ${i}`, addressOf(0x5000 + i), random.pick(BEHAVIOURS), {
