@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiRequestBody, ApiResponse } from 'intentbook';
-import { createThrottle } from '#internal';
+import { createClientResolver, createThrottle } from '#internal';
 
 // Controllers by socket, with one listener for each socket: hundreds of requests may be pipelined on one socket, and
 // node emits the close of the socket only to the first.
@@ -227,16 +227,17 @@ function hasLargeUnreadBody({ complete, httpVersionMajor, headers }: IncomingMes
   return !complete && httpVersionMajor === 1 && !(Number(headers['content-length']) <= SMALL_BODY);
 }
 
-/** Milliseconds between two chunks of 64 KiB that are discarded. Reading them takes a thousandth of a second. */
+/** Milliseconds between two chunks that are discarded, of 64 KiB at most. To read one takes a part of a millisecond. */
 const DISCARD_INTERVAL = 4;
-const discards = createThrottle(1, () => sleep(DISCARD_INTERVAL));
+const discards = /* @__PURE__ */ createThrottle(1, () => sleep(DISCARD_INTERVAL));
+const getClient = /* @__PURE__ */ createClientResolver([]);
 
 async function discard(request: IncomingMessage): Promise<void> {
   let remaining = MAX_DISCARDED;
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     remaining -= chunk.length;
     if (remaining < 0) return;
-    await discards.acquire(() => request.socket.remoteAddress ?? '');
+    await discards.acquire(() => getClient({ remoteAddress: request.socket.remoteAddress, header: () => undefined }));
   }
 }
 

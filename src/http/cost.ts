@@ -18,10 +18,10 @@ export interface RouteCost {
   /** Bytes of a body that one further token pays for. Default: 16 KiB. */
   readonly bytesPerToken?: number;
   /**
-   * Whether a read may wait for another service or a node. Other reads of a client do not wait for it. Default: false,
-   * and a client has a few of them at the same time.
+   * Whether a read has no body and waits for nothing but the store. A client has a few of them at the same time, so
+   * that those of others find a connection of the database. Default: false.
    */
-  readonly isRemote?: boolean;
+  readonly isStoreRead?: boolean;
   /** Description of the tokens for people. Default: "1". */
   readonly tokens?: string;
   /** The factors that increase the work of a request, for the documentation. Default: nothing. */
@@ -43,8 +43,8 @@ const MAX_BEFORE = 100;
 /** A read of constant work. */
 export const READ: RouteCost = { kind: 'read' };
 
-/** A read that may wait for another service or a node. */
-export const REMOTE_READ: RouteCost = { kind: 'read', isRemote: true };
+/** A read of constant work that waits for nothing but the store. */
+export const STORE_READ: RouteCost = { kind: 'read', isStoreRead: true };
 
 /** A write of constant work. */
 export const WRITE: RouteCost = { kind: 'write' };

@@ -1,16 +1,29 @@
+import { assertNotAborted } from '../concurrency/abort.ts';
 import { createConcurrencyLimit, createThrottle } from '../concurrency/limit.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Admission, Limiter, StreamAdmission } from '../ports/limiter.ts';
 import type { ApiRequest, ApiResponse } from './message.ts';
 import type { RateLimitGuard, RequestCost, RequestMeter } from './rate-limit.ts';
 
-/** Reads of one client that run at the same time, so that others find a connection of the database. */
-const READS_PER_CLIENT = 4;
+/** Reads of the store of one client that run at the same time. A pool of connections has ten by default. */
+const STORE_READS_PER_CLIENT = 8;
+
 /** Long reads of one client that run at the same time. */
 const LONG_READS_PER_CLIENT = 2;
 
-/** Requests that begin in one tick of the event loop. Their first steps take at most some milliseconds together. */
+/** Requests that begin in one tick of the event loop. Their first steps take some milliseconds together at most. */
 const REQUESTS_PER_TICK = 4;
+
+/** The queues of all interfaces that share a limiter. */
+const queuesOf = new WeakMap<Limiter, ReturnType<typeof createQueues>>();
+
+function createQueues() {
+  return {
+    turns: createThrottle(REQUESTS_PER_TICK),
+    storeReads: createConcurrencyLimit(Number.POSITIVE_INFINITY, STORE_READS_PER_CLIENT),
+    longReads: createConcurrencyLimit(Number.POSITIVE_INFINITY, LONG_READS_PER_CLIENT),
+  };
+}
 
 /** Creates the guard of an interface that has a limiter. */
 export function createLimiterGuard(
@@ -18,22 +31,22 @@ export function createLimiterGuard(
   getClient: (request: ApiRequest) => string,
   onFailure: (failure: unknown) => void,
 ): RateLimitGuard {
-  const longReads = createConcurrencyLimit(Number.POSITIVE_INFINITY, LONG_READS_PER_CLIENT);
-  const turns = createThrottle(REQUESTS_PER_TICK);
-  const reads = createConcurrencyLimit(Number.POSITIVE_INFINITY, READS_PER_CLIENT);
+  const { turns, storeReads, longReads } = queuesOf.get(limiter) ?? createQueues();
+  queuesOf.set(limiter, { turns, storeReads, longReads });
 
   return async (request, cost, respond) => {
-    const { kind, tokens, stream, isRemote } = cost;
+    const { kind, tokens, stream } = cost;
     const meter = { rows: 0, bytes: 0 };
     if (kind === 'free') return respond(meter);
     const client = getClient(request);
-    await turns.acquire(() => client);
     const take = async () => {
       requireAdmitted(await failOpen(() => limiter.take(client, kind, tokens), ADMITTED, onFailure), 'requests');
     };
     const charge = (rest: number) => failOpen(() => limiter.charge?.(client, kind, rest), undefined, onFailure);
     await take();
     let charged = tokens;
+    await turns.acquire(() => client); // only admitted requests wait, so their number is bounded
+    assertNotAborted(request);
     /** Charges what the work so far costs beyond the tokens that were taken. At its end, returns those left over. */
     const settle = async (isAtEnd: boolean) => {
       const rest = getCost(cost, meter) - charged;
@@ -49,7 +62,7 @@ export function createLimiterGuard(
     let response: ApiResponse;
     try {
       if (cost.rowsPerToken !== undefined && tokens > 1) response = await runInTurn();
-      else if (kind === 'read' && !stream && !isRemote) response = await reads.run(run, client);
+      else if (cost.isStoreRead) response = await storeReads.run(run, client);
       else response = await run();
     } catch (error) {
       if (charged > 0) await settle(true);

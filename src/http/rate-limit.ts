@@ -29,8 +29,8 @@ export interface RequestCost {
   readonly bytesPerToken?: number;
   /** The part of `tokens` that pays for the declared length of the body. */
   readonly bodyTokens?: number;
-  /** Whether a read may wait for another service or a node. Absent: false. */
-  readonly isRemote?: boolean;
+  /** Whether the request waits for nothing but the store. Absent: false. */
+  readonly isStoreRead?: boolean;
   /** Whether the response is an event stream. The number of open streams per client is limited. */
   readonly stream: boolean;
 }
@@ -46,8 +46,8 @@ export interface RequestMeter {
 /**
  * Admits a request and calls `respond`, or throws `RateLimited` with seconds in `data.retryAfter`. A stream counts
  * until it ends or its client disconnects. Tokens are taken before; the difference to the cost of the work that was
- * done is charged or returned after it. One client has at most four reads at a time, two of them
- * long ones, and its others wait.
+ * done is charged or returned after it. Admitted requests begin in turns by client. Of one client, at most two long reads
+ * and eight reads of the store run at a time, and its others wait.
  */
 export type RateLimitGuard = (
   request: ApiRequest,

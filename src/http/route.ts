@@ -70,8 +70,9 @@ export function getRequestCost(route: Endpoint | undefined, request: ApiRequest)
   const known = fixedCosts.get(route);
   if (known !== undefined) return known;
   const { cost, stream = false, bodyLimit } = route;
-  const { kind, rowsPerToken, bytesPerToken = BYTES_PER_TOKEN, isRemote = false, before } = cost;
-  const charged = rowsPerToken === undefined ? { kind, stream, isRemote } : { kind, stream, isRemote, rowsPerToken };
+  const { kind, rowsPerToken, bytesPerToken = BYTES_PER_TOKEN, isStoreRead = false, before } = cost;
+  const common = { kind, stream, isStoreRead };
+  const charged = rowsPerToken === undefined ? common : { ...common, rowsPerToken };
   const tokens = before?.(request) ?? 1;
   if (bodyLimit === undefined) {
     const result = { ...charged, tokens };

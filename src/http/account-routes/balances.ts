@@ -1,6 +1,6 @@
 import { AccountError } from '../../account-tools/account-error.ts';
 import type { BalanceEvent } from '../../accounts/index.ts';
-import { REMOTE_READ, type RouteCost } from '../cost.ts';
+import { READ, type RouteCost } from '../cost.ts';
 import { parseChainId } from '../query.ts';
 import { jsonResponse } from '../response.ts';
 import { cancellable } from '../route.ts';
@@ -12,7 +12,7 @@ const BALANCES_PER_TOKEN = 10;
 
 /** Cost of a balance request. Balances are read from a node, so the tokens are charged before. */
 const BALANCES_COST: RouteCost = {
-  ...REMOTE_READ,
+  kind: 'read',
   before: ({ query }) => Math.max(1, Math.ceil(splitTokens(new URLSearchParams(query)).length / BALANCES_PER_TOKEN)),
   tokens: `1 per ${BALANCES_PER_TOKEN} token addresses`,
   growth: 'number of tokens, at most 100, in one call of the node',
@@ -35,7 +35,7 @@ const getBalances: AccountRoute = {
 const getAllBalances: AccountRoute = {
   method: 'GET',
   path: '/:chainId/address/:address/balances',
-  cost: { ...REMOTE_READ, growth: 'number of sources of balances' },
+  cost: { ...READ, growth: 'number of sources of balances' },
   async handle({ accounts, param, query }) {
     const balances = await accounts.balances.all(parseChainId(param('chainId')), param('address'));
     if (balances === undefined) throw new AccountError(404, 'Balances not found');

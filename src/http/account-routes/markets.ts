@@ -1,7 +1,7 @@
 import type { SlippageOrder, TokenVolatility } from '../../market/index.ts';
 import { formatIsoDate } from '../../records/order-json.ts';
 import { invalidParameter } from '../../validation/options.ts';
-import { REMOTE_READ } from '../cost.ts';
+import { READ } from '../cost.ts';
 import { parseChainId } from '../query.ts';
 import { jsonResponse } from '../response.ts';
 import type { AccountRoute } from './route.ts';
@@ -13,7 +13,7 @@ const CACHE_HEADERS = { 'cache-control': 'public, max-age=120' };
 const getSlippageTolerance: AccountRoute = {
   method: 'GET',
   path: '/:chainId/markets/:base-:quote/slippageTolerance',
-  cost: { ...REMOTE_READ, growth: 'number of price sources' },
+  cost: { ...READ, growth: 'number of price sources' },
   async handle({ accounts, param, query }) {
     const [base, quote] = readPair(param('base-:quote'));
     const chainId = parseChainId(param('chainId'));
@@ -26,7 +26,7 @@ const getSlippageTolerance: AccountRoute = {
 const getVolatilityDetails: AccountRoute = {
   method: 'GET',
   path: '/:chainId/markets/:base-:quote/volatilityDetails',
-  cost: { ...REMOTE_READ, growth: 'number of price sources' },
+  cost: { ...READ, growth: 'number of price sources' },
   async handle({ accounts, param }) {
     const [base, quote] = readPair(param('base-:quote'));
     const chainId = parseChainId(param('chainId'));

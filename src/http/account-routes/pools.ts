@@ -1,6 +1,6 @@
 import { countRows } from '../../concurrency/abort.ts';
 import { parsePoolAddresses } from '../../market/index.ts';
-import { fewRows, REMOTE_READ, readCost } from '../cost.ts';
+import { fewRows, READ, readCost } from '../cost.ts';
 import { parseChainId } from '../query.ts';
 import { jsonResponse } from '../response.ts';
 import { BODY_LIMIT } from '../route.ts';
@@ -10,7 +10,7 @@ import type { AccountRoute } from './route.ts';
 const listPools: AccountRoute = {
   method: 'POST',
   path: '/:chainId/yield/pools',
-  cost: { ...readCost('pools', 'number of pools, at most 500; number of sources', fewRows), isRemote: true },
+  cost: readCost('pools', 'number of pools, at most 500; number of sources', fewRows),
   bodyLimit: BODY_LIMIT,
   async handle({ accounts, param, body, work }) {
     const chainId = parseChainId(param('chainId'));
@@ -29,7 +29,7 @@ const listPools: AccountRoute = {
 const getAverageApr: AccountRoute = {
   method: 'GET',
   path: '/:chainId/yield/pools-average-apr',
-  cost: { ...REMOTE_READ, growth: 'number of sources' },
+  cost: { ...READ, growth: 'number of sources' },
   async handle({ accounts, param }) {
     const averages = await accounts.pools.averageApr(parseChainId(param('chainId')));
     return jsonResponse(200, averages, { 'cache-control': 'public, max-age=21600' });

@@ -2,7 +2,7 @@ import { AccountError } from '../../account-tools/account-error.ts';
 import { countRows } from '../../concurrency/abort.ts';
 import { parseTokenAddresses } from '../../market/index.ts';
 import { NATIVE_MARKER } from '../../protocol/chains.ts';
-import { fewRows, REMOTE_READ, readCost } from '../cost.ts';
+import { fewRows, READ, readCost } from '../cost.ts';
 import { parseChain, parseChainId } from '../query.ts';
 import { jsonResponse } from '../response.ts';
 import { BODY_LIMIT } from '../route.ts';
@@ -15,7 +15,7 @@ import type { AccountRoute } from './route.ts';
 const getUsdPrice: AccountRoute = {
   method: 'GET',
   path: '/:chainId/tokens/:token/usdPrice',
-  cost: { ...REMOTE_READ, growth: 'number of price sources' },
+  cost: { ...READ, growth: 'number of price sources' },
   async handle({ accounts, param }) {
     const [chainId, token] = [parseChain(param('chainId')), param('token')];
     const result =
@@ -37,7 +37,7 @@ const TOKENS_PER_TOKEN = 10;
 const getDetails: AccountRoute = {
   method: 'GET',
   path: '/:chainId/tokens/:token/details',
-  cost: REMOTE_READ,
+  cost: READ,
   async handle({ accounts, param }) {
     const details = await accounts.tokens.get(parseChainId(param('chainId')), param('token'));
     if (details === undefined) throw new AccountError(404, 'Token not found');
@@ -49,10 +49,7 @@ const getDetails: AccountRoute = {
 const getManyDetails: AccountRoute = {
   method: 'POST',
   path: '/:chainId/tokens/details',
-  cost: {
-    ...readCost('tokens', 'number of tokens, at most 100, in one call of the node', fewRows, TOKENS_PER_TOKEN),
-    isRemote: true,
-  },
+  cost: readCost('tokens', 'number of tokens, at most 100, in one call of the node', fewRows, TOKENS_PER_TOKEN),
   bodyLimit: BODY_LIMIT,
   async handle({ accounts, param, body, work }) {
     const tokens = parseTokenAddresses(body);
@@ -67,7 +64,7 @@ const getManyDetails: AccountRoute = {
 const getTopHolders: AccountRoute = {
   method: 'GET',
   path: '/:chainId/tokens/:token/topHolders',
-  cost: { ...REMOTE_READ, growth: 'number of sources of holders' },
+  cost: { ...READ, growth: 'number of sources of holders' },
   async handle({ accounts, param }) {
     const holders = await accounts.tokens.topHolders(parseChainId(param('chainId')), param('token'));
     if (holders === undefined || holders.length === 0) throw new AccountError(404, 'Token holders not found');

@@ -1,5 +1,5 @@
 import { OrderBookError } from '../../errors.ts';
-import { REMOTE_READ, WRITE } from '../cost.ts';
+import { READ, WRITE } from '../cost.ts';
 import type { ApiResponse } from '../message.ts';
 import { jsonResponse, rejectionResponse } from '../response.ts';
 import { type Call, documentBodyLimit, type Route } from '../route.ts';
@@ -26,7 +26,7 @@ const putDocumentByHash: Route = {
 const getDocument: Route = {
   method: 'GET',
   path: '/api/v1/app_data/:hash',
-  cost: REMOTE_READ, // the document may be at another source
+  cost: READ,
   async handle({ book, param }) {
     const hash = param('hash');
     const fullAppData = await book.appData.get(hash);

@@ -3,7 +3,7 @@ import { countRows } from '../../concurrency/abort.ts';
 import { OrderBookError } from '../../errors.ts';
 import { invalidParameter } from '../../validation/options.ts';
 import { requireOperator } from '../auth.ts';
-import { READ, type RouteCost, readCost, unknownRows, WRITE } from '../cost.ts';
+import { type RouteCost, readCost, STORE_READ, unknownRows, WRITE } from '../cost.ts';
 import type { ApiResponse } from '../message.ts';
 import { jsonResponse, jsonText, matchesEtag, rejectionResponse } from '../response.ts';
 import { type Call, COMPETITION_BODY_LIMIT, documentBodyLimit, type Route } from '../route.ts';
@@ -46,14 +46,14 @@ const COMPETITION_ROUTES: readonly Route[] = ['v1', 'v2'].flatMap((version): Rou
     {
       method: 'GET',
       path: `${path}/latest`,
-      cost: READ,
+      cost: STORE_READ,
       handle: async ({ book, hideCompetitions }) =>
         competitionResponse(await book.auctions.latestCompetition({ published: hideCompetitions })),
     },
     {
       method: 'GET',
       path: `${path}/by_tx_hash/:hash`,
-      cost: READ,
+      cost: STORE_READ,
       handle: async ({ book, param, hideCompetitions }) =>
         competitionResponse(
           await book.auctions.competitionOfTransaction(param('hash'), { published: hideCompetitions }),
@@ -62,7 +62,7 @@ const COMPETITION_ROUTES: readonly Route[] = ['v1', 'v2'].flatMap((version): Rou
     {
       method: 'GET',
       path: `${path}/:auction_id`,
-      cost: READ,
+      cost: STORE_READ,
       handle: (call) => getCompetition(call, { published: call.hideCompetitions }),
     },
   ];
@@ -72,7 +72,7 @@ const COMPETITION_ROUTES: readonly Route[] = ['v1', 'v2'].flatMap((version): Rou
 const getRestrictedCompetition: Route = {
   method: 'GET',
   path: '/restricted/api/v2/solver_competition/:auction_id',
-  cost: READ,
+  cost: STORE_READ,
   before: requireOperator,
   handle: (call) => getCompetition(call),
 };

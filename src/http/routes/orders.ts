@@ -9,7 +9,7 @@ import { parseUid } from '../../protocol/uid.ts';
 import { formatCursor, type ListQuery } from '../../records/results.ts';
 import { assertKnownFilters, requireUid } from '../../validation/options.ts';
 import type { BodySize } from '../body.ts';
-import { READ, type RouteCost, readCost, readCount, resumedRows, unknownRows, WRITE } from '../cost.ts';
+import { READ, type RouteCost, readCost, readCount, resumedRows, STORE_READ, unknownRows, WRITE } from '../cost.ts';
 import type { ApiResponse } from '../message.ts';
 import { nextPageLink } from '../page-link.ts';
 import { queryInteger, queryText } from '../query.ts';
@@ -117,7 +117,7 @@ const getOrdersByUids: Route = {
 const getOrder: Route = {
   method: 'GET',
   path: '/api/v1/orders/:uid',
-  cost: READ,
+  cost: STORE_READ,
   async handle({ book, param, request }) {
     const uid = param('uid');
     const order = await book.orders.rendered.get(uid);
@@ -132,7 +132,7 @@ const getOrder: Route = {
 const getOrderStatus: Route = {
   method: 'GET',
   path: '/api/v1/orders/:uid/status',
-  cost: READ,
+  cost: STORE_READ,
   async handle({ book, param }) {
     return jsonResponse(200, await book.orders.competitionStatus(param('uid')));
   },
@@ -142,7 +142,7 @@ const getOrderStatus: Route = {
 const getUpstreamState: Route = {
   method: 'GET',
   path: '/api/v1/orders/:uid/upstream',
-  cost: READ,
+  cost: STORE_READ,
   async handle({ book, param }) {
     const uid = requireUid(param('uid'));
     const state = await book.upstream?.order(uid);

@@ -265,8 +265,8 @@ export const SUITE_FAULTS: readonly SuiteFault[] = [
   {
     name: 'a client has any number of reads at the same time',
     file: 'src/http/limiter-guard.ts',
-    find: 'response = await reads.run(run, client);',
-    replace: 'response = await reads.run(run, String(Math.random()));',
+    find: 'response = await storeReads.run(run, client);',
+    replace: 'response = await storeReads.run(run, String(Math.random()));',
     suite: 'test/unit/http/limiter-guard.test.ts',
   },
   {
@@ -279,7 +279,7 @@ export const SUITE_FAULTS: readonly SuiteFault[] = [
   {
     name: 'the rest of rejected bodies is read without turns',
     file: 'adapters/node-http/respond.ts',
-    find: "await discards.acquire(() => request.socket.remoteAddress ?? '');",
+    find: 'await discards.acquire(() => getClient({ remoteAddress: request.socket.remoteAddress, header: () => undefined }));',
     replace: 'await discards.acquire();',
     suite: 'test/integration/http/node-http.test.ts',
   },

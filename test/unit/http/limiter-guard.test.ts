@@ -284,6 +284,7 @@ describe('limiter guard: long reads', () => {
 
 describe('limiter guard: turns', () => {
   const READ = { kind: 'read', tokens: 1, stream: false } as const;
+  const STORE_READ = { ...READ, isStoreRead: true };
 
   it('are taken by clients, with at most four requests per tick', async () => {
     const { guard } = counting();
@@ -303,10 +304,10 @@ describe('limiter guard: turns', () => {
   });
 
   it.each([
-    ['reads', READ, 4],
-    ['reads that wait for another service', { ...READ, isRemote: true }, 10],
-    ['writes', { ...READ, kind: 'write' } as const, 10],
-  ])('of ten %s of one client at once', async (_, cost, expected) => {
+    ['reads of the store', STORE_READ, 8],
+    ['other reads', READ, 20],
+    ['writes', { ...READ, kind: 'write' } as const, 20],
+  ])('of twenty %s of one client at once', async (_, cost, expected) => {
     const { guard } = counting();
     const started: string[] = [];
     const send = (client: string) =>
@@ -315,7 +316,7 @@ describe('limiter guard: turns', () => {
         await new Promise(() => {});
         return DONE;
       });
-    for (let i = 0; i < 10; i++) void send('many');
+    for (let i = 0; i < 20; i++) void send('many');
     void send('one');
     await settleAll();
     expect(started.filter((client) => client === 'many')).toHaveLength(expected);
@@ -324,13 +325,59 @@ describe('limiter guard: turns', () => {
 
   it('of a read that fails pass to the next one', async () => {
     const { guard } = counting();
-    const failing = Array.from({ length: 6 }, () =>
-      guard(requestOf('a'), READ, async () => {
+    const failing = Array.from({ length: 12 }, () =>
+      guard(requestOf('a'), STORE_READ, async () => {
         throw new Error('broken');
       }),
     );
     const results = await Promise.allSettled(failing);
-    expect(results.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => 'rejected'));
-    await expect(guard(requestOf('a'), READ, async () => DONE)).resolves.toBe(DONE);
+    expect(results.map(({ status }) => status)).toEqual(Array.from({ length: 12 }, () => 'rejected'));
+    await expect(guard(requestOf('a'), STORE_READ, async () => DONE)).resolves.toBe(DONE);
+  });
+
+  it('are no part of requests without a token, nor of clients that left before theirs', async () => {
+    const guard = createLimiterGuard(
+      tokenBuckets({ clock: manualClock(), reads: { perSecond: 1, burst: 6 } }),
+      () => 'a',
+      (failure) => expect.fail(String(failure)),
+    );
+    let begun = 0;
+    let aborted = false;
+    const request = {
+      ...requestOf('a'),
+      get aborted() {
+        return aborted;
+      },
+    };
+    const send = () =>
+      guard(request, READ, async () => {
+        begun++;
+        aborted = true;
+        return DONE;
+      });
+    const results = await Promise.allSettled(Array.from({ length: 1000 }, send));
+    const reasons = results.flatMap((each) => (each.status === 'rejected' ? [(each.reason as Error).name] : []));
+    expect(begun).toBeLessThanOrEqual(4);
+    expect(reasons.filter((name) => name === 'AbortedError')).toHaveLength(6 - begun);
+    expect(reasons).toHaveLength(1000 - begun);
+  });
+
+  it('are shared by interfaces with one limiter', async () => {
+    const limiter = tokenBuckets({ clock: manualClock() });
+    const started: string[] = [];
+    for (const name of ['orders', 'accounts'])
+      for (let i = 0; i < 5; i++) {
+        const guard = createLimiterGuard(
+          limiter,
+          () => 'a',
+          (failure) => expect.fail(String(failure)),
+        );
+        void guard(requestOf('a'), STORE_READ, async () => {
+          started.push(name);
+          return new Promise(() => {});
+        });
+      }
+    await settleAll();
+    expect(started).toHaveLength(8);
   });
 });
