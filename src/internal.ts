@@ -9,7 +9,6 @@ export { onAbort } from './concurrency/abort.ts';
 export { createAsyncQueue } from './concurrency/async-queue.ts';
 export { DeadlineError, withDeadline } from './concurrency/deadline.ts';
 export { type Lazy, lazy } from './concurrency/lazy.ts';
-export { createThrottle } from './concurrency/limit.ts';
 export { createServiceFetch, parseHttpDate, parseRetryAfter } from './concurrency/service-fetch.ts';
 export { createWorker } from './concurrency/worker.ts';
 export { setTickScheduler, yieldToEventLoop } from './concurrency/yield.ts';

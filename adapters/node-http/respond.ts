@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiRequestBody, ApiResponse } from 'intentbook';
-import { createClientResolver, createThrottle } from '#internal';
 
 // Controllers by socket, with one listener for each socket: hundreds of requests may be pipelined on one socket, and
 // node emits the close of the socket only to the first.
@@ -229,15 +228,22 @@ function hasLargeUnreadBody({ complete, httpVersionMajor, headers }: IncomingMes
 
 /** Milliseconds between two chunks that are discarded, of 64 KiB at most. To read one takes a part of a millisecond. */
 const DISCARD_INTERVAL = 4;
-const discards = /* @__PURE__ */ createThrottle(1, () => sleep(DISCARD_INTERVAL));
-const getClient = /* @__PURE__ */ createClientResolver([]);
+
+/** The time of the last discarded chunk of all connections. They take turns, since each waits for one chunk. */
+let lastDiscard = 0;
+
+async function waitForDiscard(): Promise<void> {
+  const now = performance.now();
+  lastDiscard = Math.max(now, lastDiscard + DISCARD_INTERVAL);
+  if (lastDiscard > now) await sleep(lastDiscard - now);
+}
 
 async function discard(request: IncomingMessage): Promise<void> {
   let remaining = MAX_DISCARDED;
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     remaining -= chunk.length;
     if (remaining < 0) return;
-    await discards.acquire(() => getClient({ remoteAddress: request.socket.remoteAddress, header: () => undefined }));
+    await waitForDiscard();
   }
 }
 
