@@ -63,12 +63,15 @@ export default defineConfig({
   async onSuccess() {
     const { configSchema } = await import(pathToFileURL(resolve('dist/server.js')).href);
     await writeFile('dist/config.schema.json', `${JSON.stringify(configSchema(), undefined, 2)}\n`);
+    await cp('node_modules/zod/LICENSE', 'dist/LICENSE.zod');
     await cp('apps/explorer/page', 'dist/explorer/page', { recursive: true });
     await reduceToLines('dist');
     if (process.argv.includes('--no-dts')) return;
     const typed = Object.entries(ENTRIES).filter(([name]) => !PROGRAMS.includes(name));
     await writeDeclarations(Object.fromEntries(typed));
   },
+  // The entry of this library loads its texts in all languages, which takes longer than the first submission.
+  noExternal: ['zod/mini'],
   // Adapters and programs reach the core by its public name, so that one copy of it exists in a process.
   external: [/^intentbook(\/|$)/, '#internal'],
 });

@@ -46,8 +46,8 @@ export interface RequestMeter {
 /**
  * Admits a request and calls `respond`, or throws `RateLimited` with seconds in `data.retryAfter`. A stream counts
  * until it ends or its client disconnects. Tokens are taken before; the difference to the cost of the work that was
- * done is charged or returned after it. Admitted requests begin in turns by client. Of one client, at most two long reads
- * and eight reads of the store run at a time, and its others wait.
+ * done is charged or returned after it. Admitted requests begin in turns by client. Of one client, at most two long
+ * reads and eight reads of the store run at a time, and its others wait.
  */
 export type RateLimitGuard = (
   request: ApiRequest,
