@@ -1,8 +1,16 @@
-import type { Address, Competition, CompetitionSolution, Hex } from 'intentbook';
+import {
+  type Address,
+  type Cancel,
+  type Competition,
+  type CompetitionSolution,
+  type Hex,
+  systemClock,
+} from 'intentbook';
 import {
   assertKnownOptions,
   callListener,
   createFailureReporter,
+  createWorker,
   MAX_TIMER,
   requireFunction,
   requireFunctions,
@@ -96,7 +104,7 @@ export function createSolver(options: SolverOptions): Solver {
   /** Blocks in which orders were settled. The book may not have read them yet. */
   const settled = new Map<Hex, number>();
   let working: Promise<SolverResult | undefined> | undefined;
-  let background: { readonly stopped: AbortController; wake: () => void; done: Promise<void> } | undefined;
+  let background: { readonly stopped: AbortController; readonly release: Cancel | undefined } | undefined;
 
   if (onResult !== undefined) requireFunction('createSolver: onResult', onResult);
   const report = createFailureReporter(onFailure);
@@ -208,57 +216,35 @@ export function createSolver(options: SolverOptions): Solver {
     return working;
   }
 
-  /** Solves until it is stopped: again after the interval or a call of `wake`. */
-  async function work(stopped: AbortSignal, woken: () => Promise<void>): Promise<void> {
-    while (!stopped.aborted) {
-      try {
-        await run();
-      } catch (failure) {
-        if (!stopped.aborted) report(failure);
-      }
-      if (!stopped.aborted) await woken();
-    }
-  }
+  const worker = createWorker({
+    clock: systemClock,
+    interval,
+    async run(isStopping) {
+      await run().catch((failure: unknown) => isStopping() || report(failure));
+      return undefined;
+    },
+    onFailure: report,
+  });
 
   return {
     run,
     start() {
       if (background !== undefined) return;
-      const stopped = new AbortController();
-      let pending = false;
-      let resume: (() => void) | undefined;
-      const wake = () => {
-        pending = true;
-        resume?.();
-      };
-      const woken = async () => {
-        if (!pending) {
-          await new Promise<void>((resolve) => {
-            const timer = setTimeout(resolve, interval);
-            resume = () => {
-              clearTimeout(timer);
-              resolve();
-            };
-          });
-        }
-        pending = false;
-        resume = undefined;
-      };
-      stopped.signal.addEventListener('abort', wake);
-      background = { stopped, wake, done: work(stopped.signal, woken) };
+      background = { stopped: new AbortController(), release: systemClock.hold?.() };
+      worker.start();
     },
     wake({ retry = false } = {}) {
       if (retry) {
         failures.clear();
         settled.clear();
       }
-      background?.wake();
+      worker.wake();
     },
     async stop() {
-      const stopping = background;
+      background?.stopped.abort();
+      background?.release?.();
       background = undefined;
-      stopping?.stopped.abort();
-      await stopping?.done;
+      await worker.stop();
       await working?.catch(() => {});
     },
   };

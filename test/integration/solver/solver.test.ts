@@ -120,15 +120,18 @@ it('reports the rejection of an asynchronous listener', async () => {
 });
 
 it('keeps the process running until it is stopped', async () => {
-  const timeouts = vi.spyOn(globalThis, 'setTimeout');
+  const [begun, ended] = [vi.spyOn(globalThis, 'setInterval'), vi.spyOn(globalThis, 'clearInterval')];
   const { solver } = getSolver([], () => [], { submit: () => Promise.reject() });
   try {
     solver.start();
-    await vi.waitUntil(() => timeouts.mock.calls.some(([, ms]) => ms === 1000));
-    const timers = timeouts.mock.results.filter((_, i) => timeouts.mock.calls[i]?.[1] === 1000);
-    expect(timers.map(({ value }) => (value as NodeJS.Timeout).hasRef())).toEqual([true]);
+    const [timer] = begun.mock.results.map(({ value }) => value as NodeJS.Timeout);
+    expect(timer?.hasRef()).toBe(true);
+    expect(ended).not.toHaveBeenCalledWith(timer);
+    await solver.stop();
+    expect(ended).toHaveBeenCalledWith(timer);
   } finally {
-    timeouts.mockRestore();
+    begun.mockRestore();
+    ended.mockRestore();
     await solver.stop();
   }
 });
