@@ -1,4 +1,5 @@
 import { DeadlineError, withDeadline } from '../../concurrency/deadline.ts';
+import { createWorker } from '../../concurrency/worker.ts';
 import { callListener, type Observer } from '../../listeners.ts';
 import type { ChainHead } from '../../ports/chain-source.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -149,14 +150,22 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
     return true;
   }
 
-  const loop = createLoop(clock, settings.interval, () => runOnce().catch(onFailure), stopped.signal);
-  const settle = createSettlement(settings, context, stopped.signal, loop.wake);
-  loop.wake();
+  const worker = createWorker({
+    clock,
+    interval: settings.interval,
+    async run() {
+      await runOnce().catch(onFailure);
+      return undefined;
+    },
+    onFailure,
+  });
+  const settle = createSettlement(settings, context, stopped.signal, worker.wake);
+  worker.start();
   return {
-    wake: loop.wake,
+    wake: worker.wake,
     async stop() {
       stopped.abort();
-      await loop.ended();
+      await worker.stop();
       await store.leases.release({ name: LEASE, holder }).catch(onFailure);
     },
   };
@@ -209,42 +218,5 @@ function createSettlement(settings: AuctionRunSettings, context: RunContext, sto
     const reason = failure === undefined ? {} : { reason: describeError(failure) };
     callListener(settings.onSettled, { ...settlement, ...reason }, onFailure);
     wake();
-  };
-}
-
-/**
- * Creates a loop that repeats a run at intervals, and at once after `wake`. `createWorker` is part of the core. If this
- * module used it too, the core would be split into more files.
- *
- * @param interval - Milliseconds between two runs.
- */
-function createLoop(clock: Clock, interval: number, run: () => Promise<void>, stopped: AbortSignal) {
-  let running: Promise<void> | undefined;
-  let requested = false;
-  let cancel = () => {};
-
-  async function loop(): Promise<void> {
-    do {
-      requested = false;
-      await run();
-    } while (requested && !stopped.aborted);
-    running = undefined;
-    if (!stopped.aborted) cancel = clock.after(interval, wake);
-  }
-
-  function wake(): void {
-    requested = true;
-    if (running !== undefined || stopped.aborted) return;
-    cancel();
-    running = loop();
-  }
-
-  return {
-    wake,
-    /** Waits for the run in progress. No other one starts after `stopped`. */
-    async ended(): Promise<void> {
-      cancel();
-      await running;
-    },
   };
 }
