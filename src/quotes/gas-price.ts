@@ -1,4 +1,4 @@
-import { onAbort } from '../concurrency/abort.ts';
+import { DeadlineError, withDeadline } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import { type Clock, isRecent, readMonotonic } from '../ports/clock.ts';
 import type { Decimal } from '../protocol/decimal.ts';
@@ -62,7 +62,11 @@ export function createGasPrice(
     // The caller's timeout does not affect the shared call.
     const current = last !== undefined && isRecent(clock, last.at, last.ttl) ? last : startCall();
     last = current;
-    const price = await withTimeout(current.price, callerTimeout, clock, signal);
+    if (signal?.aborted) throw signal.reason;
+    const price = await withDeadline(clock, callerTimeout, () => current.price, signal).catch((failure: unknown) => {
+      if (failure instanceof DeadlineError) return 'late' as const;
+      throw failure;
+    });
     if (price === 'late' && callerTimeout < timeout) {
       return new OrderBookError('NoLiquidity', 'the gas price was not available in time');
     }
@@ -70,28 +74,4 @@ export function createGasPrice(
       ? new OrderBookError('ChainUnavailable', 'the gas price is unknown')
       : price;
   };
-}
-
-function withTimeout<T>(
-  promise: Promise<T>,
-  callerTimeout: number,
-  clock: Clock,
-  signal?: AbortSignal,
-): Promise<T | 'late'> {
-  return new Promise((resolve, reject) => {
-    let remove: (() => void) | undefined;
-    const finish = (settle: () => void) => {
-      cancel();
-      remove?.();
-      settle();
-    };
-    const abort = () => finish(() => reject(signal?.reason));
-    const cancel = clock.after(callerTimeout, () => finish(() => resolve('late')));
-    if (signal?.aborted) return abort();
-    remove = signal && onAbort(signal, abort);
-    void promise.then(
-      (value) => finish(() => resolve(value)),
-      (failure) => finish(() => reject(failure)),
-    );
-  });
 }
