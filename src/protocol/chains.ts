@@ -49,36 +49,12 @@ export const NATIVE_MARKER: Address = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee
 
 /** The chains of the protocol. */
 export const CHAINS: readonly ChainInfo[] = [
-  {
-    segment: 'mainnet',
-    chainId: 1,
-    wrappedNative: '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2',
-  },
-  {
-    segment: 'xdai',
-    chainId: 100,
-    wrappedNative: '0xe91d153e0b41518a2ce8dd3d7944fa863463a97d',
-  },
-  {
-    segment: 'arbitrum_one',
-    chainId: 42161,
-    wrappedNative: '0x82af49447d8a07e3bd95bd0d56f35241523fbab1',
-  },
-  {
-    segment: 'base',
-    chainId: 8453,
-    wrappedNative: '0x4200000000000000000000000000000000000006',
-  },
-  {
-    segment: 'avalanche',
-    chainId: 43114,
-    wrappedNative: '0xb31f66aa3c1e785363f0875a1b74e27b85fd66c7',
-  },
-  {
-    segment: 'polygon',
-    chainId: 137,
-    wrappedNative: '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270',
-  },
+  { segment: 'mainnet', chainId: 1, wrappedNative: '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2' },
+  { segment: 'xdai', chainId: 100, wrappedNative: '0xe91d153e0b41518a2ce8dd3d7944fa863463a97d' },
+  { segment: 'arbitrum_one', chainId: 42161, wrappedNative: '0x82af49447d8a07e3bd95bd0d56f35241523fbab1' },
+  { segment: 'base', chainId: 8453, wrappedNative: '0x4200000000000000000000000000000000000006' },
+  { segment: 'avalanche', chainId: 43114, wrappedNative: '0xb31f66aa3c1e785363f0875a1b74e27b85fd66c7' },
+  { segment: 'polygon', chainId: 137, wrappedNative: '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270' },
   {
     segment: 'lens',
     chainId: 232,
@@ -88,31 +64,11 @@ export const CHAINS: readonly ChainInfo[] = [
       staging: '0xfb337f8a725a142f65fb9ff4902d41cc901de222',
     },
   },
-  {
-    segment: 'linea',
-    chainId: 59144,
-    wrappedNative: '0xe5d7c2a44ffddf6b295a15c148167daaaf5cf34f',
-  },
-  {
-    segment: 'bnb',
-    chainId: 56,
-    wrappedNative: '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c',
-  },
-  {
-    segment: 'plasma',
-    chainId: 9745,
-    wrappedNative: '0x6100e367285b01f48d07953803a2d8dca5d19873',
-  },
-  {
-    segment: 'ink',
-    chainId: 57073,
-    wrappedNative: '0x4200000000000000000000000000000000000006',
-  },
-  {
-    segment: 'sepolia',
-    chainId: 11155111,
-    wrappedNative: '0xfff9976782d46cc05630d1f6ebab18b2324d6b14',
-  },
+  { segment: 'linea', chainId: 59144, wrappedNative: '0xe5d7c2a44ffddf6b295a15c148167daaaf5cf34f' },
+  { segment: 'bnb', chainId: 56, wrappedNative: '0xbb4cdb9cbd36b01bd1cbaebf2de08d9173bc095c' },
+  { segment: 'plasma', chainId: 9745, wrappedNative: '0x6100e367285b01f48d07953803a2d8dca5d19873' },
+  { segment: 'ink', chainId: 57073, wrappedNative: '0x4200000000000000000000000000000000000006' },
+  { segment: 'sepolia', chainId: 11155111, wrappedNative: '0xfff9976782d46cc05630d1f6ebab18b2324d6b14' },
 ];
 
 /** Returns the chain with an id; `undefined` if the protocol is not deployed there. */
