@@ -4,6 +4,7 @@ import type { OrderHasher } from '../protocol/order.ts';
 import { decodeSettle, type SettleCall, type SettledTrade } from '../protocol/settle-calldata.ts';
 import { decodeSettledOrder } from '../protocol/settled-order.ts';
 import { unpackUid } from '../protocol/uid.ts';
+import { ceilDivide } from '../protocol/uint256.ts';
 import { type ExecutedSettlement, type SettledAuction, toExecutedTrade } from '../records/settled-solution.ts';
 
 /** A `Trade` of the settlement contract. */
@@ -166,8 +167,4 @@ function countExecutions(trade: AttributedEvent, inputs: readonly Hex[], hasher:
     }),
   );
   return executions.length;
-}
-
-function ceilDivide(dividend: bigint, divisor: bigint): bigint {
-  return (dividend + divisor - 1n) / divisor;
 }

@@ -1,4 +1,5 @@
 import type { OrderKind } from './order.ts';
+import { ceilDivide } from './uint256.ts';
 
 /** A trade with the signed terms of its order, in atoms. */
 export interface FeeTrade {
@@ -112,10 +113,6 @@ function quotedRate({ kind, sellAmount, buyAmount }: FeeTrade, quote: FeeQuote):
 /** Converts a fraction of an auction to parts per million. Each was created by dividing a whole number of them. */
 function toPpm(fraction: number): bigint {
   return BigInt(Math.round(fraction * 1_000_000));
-}
-
-function ceilDivide(dividend: bigint, divisor: bigint): bigint {
-  return (dividend + divisor - 1n) / divisor;
 }
 
 /** The quote over which a policy counts the price improvement, in atoms. */

@@ -28,3 +28,5 @@ export function writeUint256(target: DataView, offset: number, value: bigint): v
   target.setBigUint64(offset + 8, higher);
   target.setBigUint64(offset, higher > 0xffff_ffff_ffff_ffffn ? higher >> 64n : 0n);
 }
+
+export const ceilDivide = (dividend: bigint, divisor: bigint): bigint => (dividend + divisor - 1n) / divisor;
