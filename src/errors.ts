@@ -79,11 +79,15 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 /** Codes with which a solver rejects a trade. */
-export type SolverErrorCode =
-  | 'CustomSolverError'
-  | 'InsufficientLiquidity'
-  | 'TokenTemporarilySuspended'
-  | 'TradingOutsideAllowedWindow';
+export const SOLVER_ERROR_CODES = [
+  'InsufficientLiquidity',
+  'TradingOutsideAllowedWindow',
+  'TokenTemporarilySuspended',
+  'CustomSolverError',
+] as const satisfies readonly ErrorCode[];
+
+/** A code with which a solver rejects a trade. */
+export type SolverErrorCode = (typeof SOLVER_ERROR_CODES)[number];
 
 /** The case of a code that has several. The production profile has a code for each case. */
 export type ErrorDetail = 'contract' | 'signer' | 'shape' | 'validTo' | 'limit' | 'upload' | SolverErrorCode;

@@ -14,6 +14,7 @@ export { createWorker } from './concurrency/worker.ts';
 export { setTickScheduler, yieldToEventLoop } from './concurrency/yield.ts';
 export { accelerateKeccak, keccak256 } from './crypto/keccak.ts';
 export { recoverPacked } from './crypto/packed.ts';
+export { SOLVER_ERROR_CODES } from './errors.ts';
 export { isTypeRequested } from './http/accept.ts';
 export { requireOperator } from './http/auth.ts';
 export { readJson } from './http/body.ts';

@@ -1,5 +1,5 @@
 import type { Address, Estimate, Estimator, EstimatorResponse, SolverRejection, Trade } from 'intentbook';
-import { assertKnownOptions, parseHex, requireFunction, requireInteger } from '#internal';
+import { assertKnownOptions, parseHex, requireFunction, requireInteger, SOLVER_ERROR_CODES } from '#internal';
 import { createDriverConnection, type HttpDriverOptions } from './http-driver.ts';
 import { createResponseError, findError, sendRequest } from './requests.ts';
 
@@ -14,12 +14,7 @@ export interface DriverEstimatorOptions extends Pick<HttpDriverOptions, 'name' |
 const OPTIONS = ['name', 'headers', 'maxBytes', 'fetch', 'gas', 'now'];
 
 /** Kinds of errors that are reasons of the solver, and become the code of the rejection. */
-const REJECTIONS: ReadonlySet<string> = new Set<SolverRejection['rejection']>([
-  'CustomSolverError',
-  'InsufficientLiquidity',
-  'TokenTemporarilySuspended',
-  'TradingOutsideAllowedWindow',
-]);
+const REJECTIONS: ReadonlySet<string> = new Set(SOLVER_ERROR_CODES);
 
 /**
  * Creates an estimator that calls `GET {url}/quote` of a driver in the format of production. Errors of the kind

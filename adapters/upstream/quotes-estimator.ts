@@ -8,7 +8,7 @@ import type {
   UpstreamRejection,
 } from 'intentbook';
 import { systemClock } from 'intentbook';
-import { assertKnownOptions, parseHex } from '#internal';
+import { assertKnownOptions, parseHex, SOLVER_ERROR_CODES } from '#internal';
 import { createConnection, type Session } from './connection.ts';
 import { ACCESS_OPTIONS, parseAccess, type UpstreamAccessOptions } from './options.ts';
 import { isObject, parseUpstreamAmount } from './parse-order.ts';
@@ -23,12 +23,7 @@ export interface OrderBookQuotesOptions extends UpstreamAccessOptions {
 }
 
 /** Codes that are reasons of the solver, and become the code of the rejection. */
-const REJECTIONS: ReadonlySet<string> = new Set<SolverRejection['rejection']>([
-  'CustomSolverError',
-  'InsufficientLiquidity',
-  'TokenTemporarilySuspended',
-  'TradingOutsideAllowedWindow',
-]);
+const REJECTIONS: ReadonlySet<string> = new Set(SOLVER_ERROR_CODES);
 
 const ZERO_ADDRESS = `0x${'00'.repeat(20)}`;
 

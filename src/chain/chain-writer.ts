@@ -1,6 +1,6 @@
 import { type FindDocument, readDocument } from '../admission/documents.ts';
 import { sleep } from '../concurrency/sleep.ts';
-import { type ErrorCode, isTemporary, OrderBookError } from '../errors.ts';
+import { type ErrorCode, isTemporary, OrderBookError, SOLVER_ERROR_CODES } from '../errors.ts';
 import { type Clock, readMonotonic, seconds } from '../ports/clock.ts';
 import type { OrderQuote, QuoteQuery } from '../ports/quote-store.ts';
 import { StoreError } from '../ports/store.ts';
@@ -33,10 +33,7 @@ const DOCUMENT_RETRY_DELAY = 500;
 const NO_PRICE: ReadonlySet<ErrorCode> = /* @__PURE__ */ new Set([
   'NoLiquidity',
   'UnsupportedToken',
-  'CustomSolverError',
-  'InsufficientLiquidity',
-  'TokenTemporarilySuspended',
-  'TradingOutsideAllowedWindow',
+  ...SOLVER_ERROR_CODES,
 ] satisfies ErrorCode[]);
 
 /**

@@ -1,4 +1,4 @@
-import type { ErrorCode, ErrorDetail } from '../errors.ts';
+import { ERRORS, type ErrorCode, type ErrorDetail, SOLVER_ERROR_CODES } from '../errors.ts';
 
 /** A code and its HTTP status. */
 export interface ProfileCode {
@@ -78,34 +78,13 @@ export const CODE_DIFFERENCES: readonly CodeDifference[] = [
     production: { code: 'NoLiquidity', status: 404 },
     meaning: 'No estimator has a price.',
   },
-  {
-    code: 'NoLiquidity',
-    detail: 'InsufficientLiquidity',
+  ...SOLVER_ERROR_CODES.map((code) => ({
+    code: 'NoLiquidity' as const,
+    detail: code,
     routes: PRICES,
-    production: { code: 'InsufficientLiquidity', status: 400 },
-    meaning: 'A solver reports that the liquidity is not sufficient.',
-  },
-  {
-    code: 'NoLiquidity',
-    detail: 'TradingOutsideAllowedWindow',
-    routes: PRICES,
-    production: { code: 'TradingOutsideAllowedWindow', status: 400 },
-    meaning: 'A solver reports that a token is not traded at this time.',
-  },
-  {
-    code: 'NoLiquidity',
-    detail: 'TokenTemporarilySuspended',
-    routes: PRICES,
-    production: { code: 'TokenTemporarilySuspended', status: 400 },
-    meaning: 'A solver reports that a token is suspended.',
-  },
-  {
-    code: 'NoLiquidity',
-    detail: 'CustomSolverError',
-    routes: PRICES,
-    production: { code: 'CustomSolverError', status: 400 },
-    meaning: 'A solver reports another reason.',
-  },
+    production: { code, status: 400 },
+    meaning: ERRORS[code].meaning,
+  })),
   {
     code: 'InvalidParameter',
     detail: 'shape',

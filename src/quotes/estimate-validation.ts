@@ -1,4 +1,4 @@
-import { OrderBookError } from '../errors.ts';
+import { OrderBookError, SOLVER_ERROR_CODES } from '../errors.ts';
 import type { JitOrder, Trade } from '../ports/estimator.ts';
 import { compareDecimals, type Decimal, parseDecimal } from '../protocol/decimal.ts';
 import { type Address, parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
@@ -60,13 +60,6 @@ export function validateEstimate(
   }
   return { outcome: 'responded', value: estimates };
 }
-
-const SOLVER_ERRORS = [
-  'CustomSolverError',
-  'InsufficientLiquidity',
-  'TokenTemporarilySuspended',
-  'TradingOutsideAllowedWindow',
-] as const;
 
 const NONE = { outcome: 'none' } as const;
 const INVALID = { outcome: 'invalid' } as const;
@@ -158,7 +151,7 @@ function validateUnsupported(
 
 /** Validates the rejection of a solver. An unknown code counts as a custom one. */
 function validateRejection({ rejection, reason }: Readonly<Record<string, unknown>>): RaceResponse<never> {
-  const detail = SOLVER_ERRORS.find((code) => code === rejection) ?? 'CustomSolverError';
+  const detail = SOLVER_ERROR_CODES.find((code) => code === rejection) ?? 'CustomSolverError';
   const description = typeof reason === 'string' ? reason.slice(0, 200) : undefined;
   return { outcome: 'rejected', error: new OrderBookError('NoLiquidity', description, { reason: detail }, detail) };
 }
