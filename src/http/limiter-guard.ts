@@ -45,7 +45,11 @@ export function createLimiterGuard(
     const charge = (rest: number) => failOpen(() => limiter.charge?.(client, kind, rest), undefined, onFailure);
     await take();
     let charged = tokens;
-    await turns.acquire(() => client); // only admitted requests wait, so their number is bounded
+    // Only admitted requests wait, so their number is bounded.
+    const waiting = turns.waiting;
+    const turn = turns.acquire(() => client);
+    let waited = turns.waiting > waiting;
+    await turn;
     assertNotAborted(request);
     /** Charges what the work so far costs beyond the tokens that were taken. At its end, returns those left over. */
     const settle = async (isAtEnd: boolean) => {
@@ -81,7 +85,6 @@ export function createLimiterGuard(
 
     /** Runs a long read. Those before it may have left a debt, so one that waited is admitted again. */
     function runInTurn(): Promise<ApiResponse> {
-      let waited = false;
       const response = longReads.run(async () => {
         if (waited && limiter.charge !== undefined) {
           await charge(-tokens);

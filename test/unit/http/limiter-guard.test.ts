@@ -238,7 +238,11 @@ describe('limiter guard: long reads', () => {
     expect(started.slice(4)).toEqual(['many']);
   });
 
-  it.each(['list', 'stream'])('that waited are rejected if those before them have left a debt: %s', async (kind) => {
+  it.each([
+    ['list', settle],
+    ['stream', settle],
+    ['list that ends before the turn of others', async () => {}],
+  ])('that waited are rejected if those before them have left a debt: %s', async (kind, work) => {
     const limiter = tokenBuckets({ clock: manualClock(), reads: { perSecond: 1, burst: 100 } });
     const guard = createLimiterGuard(
       limiter,
@@ -250,7 +254,7 @@ describe('limiter guard: long reads', () => {
     const read = () =>
       guard(requestOf('a'), cost, async (meter) => {
         begun++;
-        await settle();
+        await work();
         meter.rows = 12_000; // 120 tokens in place of eight
         return DONE;
       });
