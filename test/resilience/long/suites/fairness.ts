@@ -24,6 +24,8 @@ const MAX_FACTOR = 5;
 /** The full size, and the least time of a measurement in milliseconds. */
 const SIZE: FairnessSize = { orders: 120_000, trades: 30_000, notifications: 100_000 };
 const LEAST_TIME = 1_500;
+/** Time after which a book knows that a service does not respond, in milliseconds. */
+const ONSET = 2_000;
 /** Time that the last requests of an attacker may take, in milliseconds. */
 const LAST_REQUESTS = 1_000;
 /** Time of a cell, with the operations that end later, as a multiple of its measurement. */
@@ -84,7 +86,7 @@ export async function runStores(
 ): Promise<StoreResult[]> {
   const end = Date.now() + milliseconds;
   const results: StoreResult[] = [];
-  let left = 2 * (attacks.length * connections.length + 2);
+  let left = 2 * attacks.length * (connections.length + 1);
   const service = await createService();
   await using victim = await createVictim();
   await using schema = await temporarySchema();
@@ -101,22 +103,26 @@ export async function runStores(
         const context = { port, victim, service };
         service.state.mode = 'fails'; // at once: the base does not wait for it
         await measure(context, undefined, 1, 2_000); // the first requests load modules
-        // Twice the time of an attack, because every factor has it.
-        const base = await measure(context, undefined, 1, Math.max(6_000, drawTime() + drawTime()));
-        const rows: { attack: Attack; cells: Cell[] }[] = [];
+        const bases: Percentiles[] = [];
+        const measured: { attack: Attack; cells: Measured[] }[] = [];
         for (const attack of attacks) {
-          const cells: Cell[] = [];
+          // The speed of the machine changes, so the base is measured before each attack.
+          service.state.mode = 'fails';
+          bases.push((await measure(context, undefined, 1, drawTime())).p99);
+          const cells: Measured[] = [];
           for (const each of connections) {
-            cells.push(compare(await measure(context, attack, each, drawTime()), base.p99));
+            cells.push(await measure(context, attack, each, drawTime()));
             count('cells');
           }
-          rows.push({ attack, cells });
+          measured.push({ attack, cells });
         }
+        const base = getMedians(bases);
+        const rows = measured.map(({ attack, cells }) => ({ attack, cells: cells.map((each) => compare(each, base)) }));
         note(
           `failed operations of others, ${store}`,
           rows.flatMap(({ cells }) => cells).reduce((sum, { failed }) => sum + failed, 0),
         );
-        results.push({ store, base: base.p99, rows });
+        results.push({ store, base, rows });
       } finally {
         await server.end('SIGTERM');
       }
@@ -187,7 +193,11 @@ async function measure(
   connections: number,
   duration: number,
 ): Promise<Measured> {
-  if (attack?.service !== undefined) service.state.mode = attack.service;
+  if (attack?.service !== undefined) {
+    service.state.mode = attack.service;
+    // The first three orders of a pair wait for a second each.
+    if (attack.service !== 'fails') await victim.measure(port, UID, ONSET);
+  }
   const { path, method, headers, body } = attack ?? { path: `/api/v1/orders/${UID}` };
   // Each attacker has its own address, so that its bucket is full.
   const localAddress = `127.0.${1 + Math.floor(++clients / 250)}.${10 + (clients % 240)}`;
@@ -209,6 +219,15 @@ async function measure(
   ) as Record<Operation, number>; // of all operations
   const samples = OPERATIONS.reduce((sum, operation) => sum + times[operation].length, 0);
   return { p99, samples, failed, ...counts };
+}
+
+/** Returns the median of each operation. */
+function getMedians(all: readonly Percentiles[]): Percentiles {
+  const medians = OPERATIONS.map((operation) => {
+    const sorted = all.map((each) => each[operation]).sort((a, b) => a - b);
+    return [operation, sorted[sorted.length >> 1] ?? Number.NaN];
+  });
+  return Object.fromEntries(medians) as Percentiles; // of all operations
 }
 
 function compare(measured: Measured, base: Percentiles): Cell {
@@ -242,7 +261,7 @@ function formatTable(stores: readonly StoreResult[], milliseconds: number): stri
     `${cells.length} cells are above ${MAX_FACTOR}. A cell has ${samples} operations on average, so most of its`,
     `percentiles are maxima. The load of the machine was ${load.toFixed(0)}${isBusy ? ' by other processes, so the figures are no proof' : ''}.`,
     '',
-    `Percentiles of the base: ${base.join('; ')}.`,
+    `Percentiles of the base, medians of one measurement before each attack: ${base.join('; ')}.`,
     '',
     ...lines,
     '',
