@@ -258,8 +258,8 @@ export const SUITE_FAULTS: readonly SuiteFault[] = [
   {
     name: 'a client with many connections delays the requests of others',
     file: 'src/http/limiter-guard.ts',
-    find: 'await turns.acquire(() => client);',
-    replace: 'await turns.acquire();',
+    find: 'turns.acquire(() => client);',
+    replace: 'turns.acquire();',
     suite: 'test/unit/http/limiter-guard.test.ts',
   },
   {
