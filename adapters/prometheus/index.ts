@@ -1,6 +1,11 @@
 import type { OrderBook, UpstreamApi, UpstreamState } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
-import type { Counter as CounterMetric, Histogram as HistogramMetric, Registry } from 'prom-client';
+import type {
+  Counter as CounterMetric,
+  Gauge as GaugeMetric,
+  Histogram as HistogramMetric,
+  Registry,
+} from 'prom-client';
 import { importPackage, requireFunctions } from '#internal';
 
 /** The `Registry` of prom-client. Declared by its shape, so that other hosts need no types of the package. */
@@ -106,119 +111,83 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
 
 /** Creates the metrics of the events of books. */
 function createBookMetrics(counter: Metrics['counter'], histogram: Metrics['histogram']) {
-  const orders = counter(
-    'intentbook_orders_submitted_total',
-    'Submitted orders by result: "accepted" or the rejection code.',
-    ['book', 'outcome'],
-  );
-  const submission = histogram(
-    'intentbook_submission_seconds',
-    'Duration of submissions until all orders were stored or rejected.',
-    ['book'],
-    SECONDS,
-  );
-  const signatures = counter('intentbook_signatures_recovered_total', 'Recovered signers by backend.', [
-    'book',
-    'backend',
-  ]);
-  const recovery = counter('intentbook_signature_recovery_seconds_total', 'Duration of signer recovery by backend.', [
-    'book',
-    'backend',
-  ]);
-  const store = histogram(
-    'intentbook_store_seconds',
-    'Duration of store operations.',
-    ['book', 'operation', 'outcome'],
-    SECONDS,
-  );
-  const sources = histogram(
-    'intentbook_estimator_seconds',
-    'Duration of estimator queries by outcome.',
-    ['book', 'source', 'request', 'outcome'],
-    SECONDS,
-  );
-  const drivers = histogram(
-    'intentbook_driver_seconds',
-    'Duration of calls of drivers by step and outcome. A call of settle is a win.',
-    ['book', 'driver', 'step', 'outcome'],
-    DRIVER_SECONDS,
-  );
-  const pruned = counter('intentbook_pruned_total', 'Rows that retention has deleted.', ['book', 'data']);
-  const reorganisations = counter('intentbook_reorganisations_total', 'Chain reorganisations.', ['book']);
-  const calls = histogram(
-    'intentbook_upstream_seconds',
-    'Duration of requests to the upstream by class and outcome.',
-    ['book', 'class', 'outcome'],
-    SECONDS,
-  );
-  const differences = counter(
-    'intentbook_upstream_differences_total',
-    'Differences of followed orders by field and by what has resolved them.',
-    ['book', 'field', 'resolution'],
-  );
-  const failures = counter('intentbook_failures_total', 'Failures without a caller.', ['book']);
   return {
-    orders,
-    submission,
-    signatures,
-    recovery,
-    store,
-    sources,
-    drivers,
-    pruned,
-    reorganisations,
-    calls,
-    differences,
-    failures,
+    orders: counter(
+      'intentbook_orders_submitted_total',
+      'Submitted orders by result: "accepted" or the rejection code.',
+      ['book', 'outcome'],
+    ),
+    submission: histogram(
+      'intentbook_submission_seconds',
+      'Duration of submissions until all orders were stored or rejected.',
+      ['book'],
+    ),
+    signatures: counter('intentbook_signatures_recovered_total', 'Recovered signers by backend.', ['book', 'backend']),
+    recovery: counter('intentbook_signature_recovery_seconds_total', 'Duration of signer recovery by backend.', [
+      'book',
+      'backend',
+    ]),
+    store: histogram('intentbook_store_seconds', 'Duration of store operations.', ['book', 'operation', 'outcome']),
+    sources: histogram('intentbook_estimator_seconds', 'Duration of estimator queries by outcome.', [
+      'book',
+      'source',
+      'request',
+      'outcome',
+    ]),
+    drivers: histogram(
+      'intentbook_driver_seconds',
+      'Duration of calls of drivers by step and outcome. A call of settle is a win.',
+      ['book', 'driver', 'step', 'outcome'],
+      DRIVER_SECONDS,
+    ),
+    pruned: counter('intentbook_pruned_total', 'Rows that retention has deleted.', ['book', 'data']),
+    reorganisations: counter('intentbook_reorganisations_total', 'Chain reorganisations.', ['book']),
+    calls: histogram('intentbook_upstream_seconds', 'Duration of requests to the upstream by class and outcome.', [
+      'book',
+      'class',
+      'outcome',
+    ]),
+    differences: counter(
+      'intentbook_upstream_differences_total',
+      'Differences of followed orders by field and by what has resolved them.',
+      ['book', 'field', 'resolution'],
+    ),
+    failures: counter('intentbook_failures_total', 'Failures without a caller.', ['book']),
   };
 }
 
 /** Adds the events of a book to the metrics. */
 function observeBook(metrics: ReturnType<typeof createBookMetrics>, { name, book }: InstrumentedBook): void {
-  const {
-    orders,
-    submission,
-    signatures,
-    recovery,
-    store,
-    sources,
-    drivers,
-    pruned,
-    reorganisations,
-    calls,
-    differences,
-    failures,
-  } = metrics;
   const label = { book: name };
   // A counter that appears with its first event has no increase that an alert could notice.
-  for (const counter of [failures, reorganisations]) counter.inc(label, 0);
+  for (const counter of [metrics.failures, metrics.reorganisations]) counter.inc(label, 0);
   book.on('ordersSubmitted', ({ accepted, rejected, ms }) => {
-    if (accepted > 0) orders.inc({ ...label, outcome: 'accepted' }, accepted);
-    for (const outcome of rejected) orders.inc({ ...label, outcome });
-    submission.observe(label, ms / 1000);
+    if (accepted > 0) metrics.orders.inc({ ...label, outcome: 'accepted' }, accepted);
+    for (const outcome of rejected) metrics.orders.inc({ ...label, outcome });
+    metrics.submission.observe(label, ms / 1000);
   });
   book.on('signersRecovered', ({ backend, signatures: count, ms }) => {
-    signatures.inc({ ...label, backend }, count);
-    recovery.inc({ ...label, backend }, ms / 1000);
+    metrics.signatures.inc({ ...label, backend }, count);
+    metrics.recovery.inc({ ...label, backend }, ms / 1000);
   });
   book.on('storeQueried', ({ operation, ms, failed }) => {
-    store.observe({ ...label, operation, outcome: failed ? 'failure' : 'responded' }, ms / 1000);
+    metrics.store.observe({ ...label, operation, outcome: failed ? 'failure' : 'responded' }, ms / 1000);
   });
   book.on('estimatorQueried', ({ source, request, outcome, ms }) => {
-    sources.observe({ ...label, source, request, outcome }, ms / 1000);
+    metrics.sources.observe({ ...label, source, request, outcome }, ms / 1000);
   });
   book.on('driverCalled', ({ driver, step, ms, failed }) => {
-    drivers.observe({ ...label, driver, step, outcome: failed ? 'failed' : 'responded' }, ms / 1000);
+    metrics.drivers.observe({ ...label, driver, step, outcome: failed ? 'failed' : 'responded' }, ms / 1000);
   });
-  book.on('dataPruned', ({ data, removed }) => pruned.inc({ ...label, data }, removed));
+  book.on('dataPruned', ({ data, removed }) => metrics.pruned.inc({ ...label, data }, removed));
   book.on('chainProgress', (observation) => {
-    if (observation.type === 'reorganised') reorganisations.inc(label);
+    if (observation.type === 'reorganised') metrics.reorganisations.inc(label);
   });
   book.on('upstreamCalled', ({ class: name, outcome, ms }) => {
-    calls.observe({ ...label, class: name, outcome }, ms / 1000);
+    metrics.calls.observe({ ...label, class: name, outcome }, ms / 1000);
   });
-  book.on('upstreamDiffered', ({ field, resolution }) => differences.inc({ ...label, field, resolution }));
-  book.on('failure', () => failures.inc(label));
+  book.on('upstreamDiffered', ({ field, resolution }) => metrics.differences.inc({ ...label, field, resolution }));
+  book.on('failure', () => metrics.failures.inc(label));
 }
 
 /** Creates the metrics that are read when they are collected. */
@@ -227,31 +196,39 @@ function createGauges(
   registry: Registry,
   { chains, upstreams }: RegistryState,
 ): void {
-  new Gauge({
-    name: 'intentbook_chain_up',
-    help: 'Whether a node of the chain responded to the last request: 1 or 0.',
-    labelNames: ['book'],
-    registers: [registry],
-    collect() {
-      for (const { name, chain } of chains) {
-        // A process that stands by does not know, and must not cause an alert.
-        if (chain.standingBy === true) this.remove({ book: name });
-        else this.set({ book: name }, chain.up === true ? 1 : 0);
+  const gauge = (name: string, help: string, collect: (this: GaugeMetric) => void | Promise<void>) =>
+    new Gauge({ name, help, labelNames: ['book'], registers: [registry], collect });
+  /** `undefined` is no value. */
+  const chainGauge = (name: string, help: string, read: (chain: ChainState) => number | undefined) =>
+    gauge(name, help, function () {
+      for (const { name: book, chain } of chains) {
+        const value = read(chain);
+        if (value === undefined) this.remove({ book });
+        else this.set({ book }, value);
       }
-    },
-  });
+    });
+  chainGauge(
+    'intentbook_chain_up',
+    'Whether a node of the chain responded to the last request: 1 or 0.',
+    // A process that stands by does not know, and must not cause an alert.
+    ({ standingBy, up }) => (standingBy === true ? undefined : up === true ? 1 : 0),
+  );
+  chainGauge(
+    'intentbook_indexer_lag_blocks',
+    'Blocks between the head of the chain and the indexed block. NaN before the first response of a node, and in a process that stands by.',
+    ({ lag }) => lag ?? Number.NaN,
+  );
+  chainGauge(
+    'intentbook_chain_head_timestamp_seconds',
+    'Time of the newest block of a node, in seconds since 1970.',
+    ({ headTimestamp }) => headTimestamp,
+  );
   const upstreamGauge = (name: string, help: string, read: (state: UpstreamState) => number) =>
-    new Gauge({
-      name,
-      help,
-      labelNames: ['book'],
-      registers: [registry],
-      async collect() {
-        for (const { name: book, upstream } of upstreams) {
-          const current = await upstream.state().catch(() => undefined); // the book is closed
-          if (current !== undefined) this.set({ book }, read(current));
-        }
-      },
+    gauge(name, help, async function () {
+      for (const { name: book, upstream } of upstreams) {
+        const current = await upstream.state().catch(() => undefined); // the book is closed
+        if (current !== undefined) this.set({ book }, read(current));
+      }
     });
   upstreamGauge(
     'intentbook_upstream_lag_seconds',
@@ -279,27 +256,6 @@ function createGauges(
     'Classes of requests to the upstream that are paused, or whose last request failed.',
     ({ paused, failing }) => new Set([...Object.keys(paused), ...Object.keys(failing)]).size,
   );
-  new Gauge({
-    name: 'intentbook_indexer_lag_blocks',
-    help: 'Blocks between the head of the chain and the indexed block. NaN before the first response of a node, and in a process that stands by.',
-    labelNames: ['book'],
-    registers: [registry],
-    collect() {
-      for (const { name, chain } of chains) this.set({ book: name }, chain.lag ?? Number.NaN);
-    },
-  });
-  new Gauge({
-    name: 'intentbook_chain_head_timestamp_seconds',
-    help: 'Time of the newest block of a node, in seconds since 1970.',
-    labelNames: ['book'],
-    registers: [registry],
-    collect() {
-      for (const { name, chain } of chains) {
-        if (chain.headTimestamp === undefined) this.remove({ book: name });
-        else this.set({ book: name }, chain.headTimestamp);
-      }
-    },
-  });
 }
 
 /** The books whose metrics a registry has. */
@@ -333,7 +289,7 @@ function getMetrics(
     counter: (name: string, help: string, labelNames: readonly string[]) =>
       (registry.getSingleMetric(name) as CounterMetric | undefined) ??
       new Counter({ name, help, labelNames, registers }),
-    histogram: (name: string, help: string, labelNames: readonly string[], buckets: number[]) =>
+    histogram: (name: string, help: string, labelNames: readonly string[], buckets = SECONDS) =>
       (registry.getSingleMetric(name) as HistogramMetric | undefined) ??
       new Histogram({ name, help, labelNames, buckets, registers }),
   };
@@ -356,7 +312,6 @@ export async function instrumentAccounts(target: MetricsRegistry, accounts: Pick
     'intentbook_source_seconds',
     'Duration of queries of the sources of the account interface.',
     ['subject', 'source', 'outcome'],
-    SECONDS,
   );
   const hits = counter(
     'intentbook_source_cache_hits_total',

@@ -1,5 +1,6 @@
-import { code, copyable, descriptionList, element, note } from './elements.js';
+import { accountLink, code, copyable, descriptionList, element, note } from './elements.js';
 import { short } from './format.js';
+import { orderLink } from './order-table.js';
 
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -18,8 +19,7 @@ const ADDRESS = /^0x[0-9a-f]{40}$/i;
 
 function address(value, prefix) {
   if (typeof value !== 'string' || !ADDRESS.test(value)) return text(value);
-  const attributes = { href: `${prefix}/accounts/${value.toLowerCase()}`, title: value, class: 'hex' };
-  return element('a', attributes, short(value));
+  return accountLink(value.toLowerCase(), prefix);
 }
 
 function bips(value) {
@@ -89,7 +89,7 @@ export function appData({ appData: hash, fullAppData }, prefix) {
     [
       'Replaces',
       typeof replaced === 'string' && /^0x[0-9a-f]{112}$/i.test(replaced)
-        ? element('a', { href: `${prefix}/orders/${replaced.toLowerCase()}`, class: 'hex' }, short(replaced))
+        ? orderLink(replaced.toLowerCase(), prefix)
         : text(replaced),
     ],
     ['Hash', copyable(hash)],

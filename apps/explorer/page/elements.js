@@ -78,6 +78,35 @@ export function external(book, path, label) {
   return element('a', { ...attributes, target: '_blank' }, `${label} ↗`);
 }
 
+/** Creates a link with a shortened UID or hash, and the complete one on hover. */
+export function hexLink(href, hex, ends) {
+  return element('a', { href, title: hex, class: 'hex' }, short(hex, ends));
+}
+
+/**
+ * Creates a button that reads the next page of a list, and again after a failure. `load` reads the first page.
+ *
+ * @param {() => Promise<boolean>} readPage - Reads and shows a page. Returns whether there is another one.
+ */
+export function moreButton(label, readPage) {
+  const more = element('button', { type: 'button', class: 'more', hidden: true, onclick: load }, label);
+  let isFirst = true;
+  async function load() {
+    more.disabled = true;
+    try {
+      more.hidden = !(await readPage());
+      more.textContent = label;
+      isFirst = false;
+    } catch (error) {
+      if (isFirst) throw error;
+      more.textContent = 'The request failed. Try again';
+    } finally {
+      more.disabled = false;
+    }
+  }
+  return { more, load };
+}
+
 /** Names of accounts and contracts, by address. */
 const names = new Map();
 

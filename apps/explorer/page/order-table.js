@@ -1,6 +1,8 @@
-import { accountLink, element, timeElement } from './elements.js';
-import { filled, percent, STATUSES, short } from './format.js';
+import { accountLink, element, hexLink, timeElement } from './elements.js';
+import { filled, percent, STATUSES } from './format.js';
 import { formatRatio, ratio } from './units.js';
+
+export const orderLink = (uid, prefix) => hexLink(`${prefix}/orders/${uid}`, uid);
 
 /** Renders the status of an order as a coloured label, with the filled part of an order that is partially filled. */
 export function status(order) {
@@ -35,7 +37,7 @@ function row(order, { prefix, tokens }) {
   const price = limitPrice(order, tokens);
   const unit = `${tokens.symbolOf(order.buyToken)} per ${tokens.symbolOf(order.sellToken)}`;
   const cells = [
-    ['uid', element('a', { href: `${prefix}/orders/${order.uid}`, class: 'hex', title: order.uid }, short(order.uid))],
+    ['uid', orderLink(order.uid, prefix)],
     ['sells', tokens.amount(order.sellAmount, order.sellToken, { before: order.kind === 'buy' ? '≤ ' : '' })],
     ['buys', tokens.amount(order.buyAmount, order.buyToken, { before: order.kind === 'sell' ? '≥ ' : '' })],
     ['price', element('span', { class: 'digits', title: unit }, formatRatio(price))],

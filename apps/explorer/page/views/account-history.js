@@ -1,7 +1,6 @@
 import { historyFile, readHistory } from '../api.js';
-import { element, note, section, table, timeElement } from '../elements.js';
-import { short } from '../format.js';
-import { status, tokensOf } from '../order-table.js';
+import { element, moreButton, note, section, table, timeElement } from '../elements.js';
+import { orderLink, status, tokensOf } from '../order-table.js';
 import { accountHead } from './account.js';
 import { tradeCells } from './settlement.js';
 
@@ -20,13 +19,11 @@ export function accountOrders(view, address) {
     empty: 'This account has no order in the books of this server.',
     tokensIn: ({ order }) => tokensOf([order]),
     cells({ order }, { prefix, tokens }) {
-      const link = element('a', { href: `${prefix}/orders/${order.uid}`, class: 'hex', title: order.uid });
-      link.append(short(order.uid));
       const amounts = [
         tokens.amount(order.sellAmount, order.sellToken, { before: order.kind === 'buy' ? '≤ ' : '' }),
         tokens.amount(order.buyAmount, order.buyToken, { before: order.kind === 'sell' ? '≥ ' : '' }),
       ];
-      return [link, ...amounts, status(order), timeElement(Date.parse(order.creationDate))];
+      return [orderLink(order.uid, prefix), ...amounts, status(order), timeElement(Date.parse(order.creationDate))];
     },
   });
 }
@@ -53,37 +50,25 @@ async function history(view, address, { kind, title, heads, empty, tokensIn, cel
   if (!site.accounts) return [...head, note(WITHOUT_ACCOUNTS)];
   const list = table(title, heads, []);
   const body = list.querySelector('tbody');
-  const more = element('button', { type: 'button', class: 'more', hidden: true }, `Older ${kind}`);
   const nothing = note(empty);
   let cursor;
 
-  async function load() {
-    more.disabled = true;
-    try {
-      const page = await readHistory(address, kind, { cursor, limit: PAGE }, signal);
-      const rows = page.rows.map((row) => ({ row, client: clientOf(row, clients) }));
-      for (const client of new Set(rows.map((each) => each.client))) {
-        const own = rows.filter((each) => each.client === client);
-        await client.tokens.load(
-          own.flatMap(({ row }) => tokensIn(row)),
-          signal,
-        );
-      }
-      for (const { row, client } of rows) body.append(tableRow(heads, [client.book.chain, ...cells(row, client)]));
-      cursor = page.next;
-      more.hidden = cursor === undefined;
-      more.textContent = `Older ${kind}`;
-    } catch (error) {
-      if (body.rows.length === 0) throw error;
-      more.textContent = 'The request failed. Try again';
-    } finally {
-      more.disabled = false;
+  const { more, load } = moreButton(`Older ${kind}`, async () => {
+    const page = await readHistory(address, kind, { cursor, limit: PAGE }, signal);
+    const rows = page.rows.map((row) => ({ row, client: clientOf(row, clients) }));
+    for (const client of new Set(rows.map((each) => each.client))) {
+      const own = rows.filter((each) => each.client === client);
+      await client.tokens.load(
+        own.flatMap(({ row }) => tokensIn(row)),
+        signal,
+      );
     }
+    for (const { row, client } of rows) body.append(tableRow(heads, [client.book.chain, ...cells(row, client)]));
+    cursor = page.next;
     nothing.hidden = body.rows.length > 0;
     list.hidden = body.rows.length === 0;
-  }
-
-  more.addEventListener('click', load);
+    return cursor !== undefined;
+  });
   await load();
   const file = element('a', { href: historyFile(address, kind), download: `${kind}-${address}.csv` }, 'Download CSV');
   return [...head, section(title, element('p', {}, file), nothing, list, more)];

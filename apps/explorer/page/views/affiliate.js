@@ -1,6 +1,7 @@
 import { activityFile, readAffiliate } from '../api.js';
 import { code, descriptionList, element, note, section, table } from '../elements.js';
 import { short } from '../format.js';
+import { orderLink } from '../order-table.js';
 import { dollars } from '../units.js';
 import { accountHead } from './account.js';
 
@@ -75,11 +76,9 @@ function activity({ clients }, address, rows) {
   const heads = ['Book', 'Order', 'Sold', 'Bought', 'Value', 'Counts', 'Code'];
   const cells = rows.map((row) => {
     const client = clients.find(({ book }) => book.chainId === row.chain_id);
-    const uid = short(row.order_uid);
-    const link = element('a', { href: `${client?.prefix}/orders/${row.order_uid}`, class: 'hex' }, uid);
     return [
       client?.book.chain ?? `chain ${row.chain_id}`,
-      client === undefined ? uid : link,
+      client === undefined ? short(row.order_uid) : orderLink(row.order_uid, client.prefix),
       amount(row.executed_sell_amount, row.sell_token_symbol ?? short(row.sell_token)),
       amount(row.executed_buy_amount, row.buy_token_symbol ?? short(row.buy_token)),
       dollars(row.usd_value),

@@ -1,6 +1,5 @@
-import { accountLink, descriptionList, element, note, section, table } from '../elements.js';
-import { short } from '../format.js';
-import { fragment } from '../router.js';
+import { accountLink, descriptionList, element, hexLink, note, section, table } from '../elements.js';
+import { orderLink } from '../order-table.js';
 import { exact, rounded } from '../units.js';
 import { auctionLink, orderItem } from './settlement.js';
 
@@ -13,8 +12,7 @@ const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
 /** Orders that are listed by their UID. */
 const MAX_ORDERS = 100;
 
-const transactionLink = (hash, prefix) =>
-  element('a', { href: fragment(prefix, `/transactions/${hash}`), title: hash, class: 'hex' }, short(hash));
+export const transactionLink = (hash, prefix, ends) => hexLink(`${prefix}/transactions/${hash}`, hash, ends);
 
 /** Renders the current auction and the recorded competitions, newest first. */
 export async function auctions({ book, prefix, signal }) {
@@ -127,7 +125,7 @@ function trade({ id, sellToken, buyToken, sellAmount, buyAmount }, tokens, prefi
   return element(
     'div',
     {},
-    element('a', { href: `${prefix}/orders/${id}`, title: id, class: 'hex' }, short(id)),
+    orderLink(id, prefix),
     ' ',
     tokens.amount(sellAmount, sellToken),
     ' for ',

@@ -1,4 +1,4 @@
-import { announce, element, liveLabel, note } from '../elements.js';
+import { announce, element, liveLabel, moreButton, note } from '../elements.js';
 import { orderTable, tokensOf } from '../order-table.js';
 import { createVersions } from '../versions.js';
 
@@ -27,7 +27,6 @@ export async function orderList(view, filters, caption, empty = note('No order m
   const { book, tokens, signal } = view;
   const { kind, ...queried } = filters;
   const { table, add, put, remove, has, uids, size } = orderTable(view, caption);
-  const more = element('button', { type: 'button', class: 'more', hidden: true }, 'Older orders');
   const live = liveLabel();
   const versions = createVersions();
   let cursor;
@@ -44,25 +43,10 @@ export async function orderList(view, filters, caption, empty = note('No order m
     return found;
   }
 
-  async function load() {
-    more.disabled = true;
-    try {
-      await versions.run(async (version) => show(await readPage(), version, add));
-      more.hidden = cursor === undefined;
-      more.textContent = 'Older orders';
-    } catch (error) {
-      if (size() === 0) throw error;
-      more.textContent = 'The request failed. Try again';
-    } finally {
-      more.disabled = false;
-    }
-    showEmpty();
-  }
-
-  function showEmpty() {
-    empty.hidden = size() > 0;
-    table.hidden = size() === 0;
-  }
+  const { more, load } = moreButton('Older orders', async () => {
+    await versions.run(async (version) => show(await readPage(), version, add));
+    return cursor !== undefined;
+  });
 
   /** Calls `render` with each order that is the newest version that has arrived. */
   async function show(orders, version, render) {
@@ -72,7 +56,8 @@ export async function orderList(view, filters, caption, empty = note('No order m
     const isShown = (order) => has(order.uid) || matches(order, filters);
     await tokens.load(tokensOf(arrived.filter(isShown)), signal);
     for (const order of arrived) if (isNewest(order) && isShown(order)) render(order);
-    showEmpty();
+    empty.hidden = size() > 0;
+    table.hidden = size() === 0;
   }
 
   function change(order) {
@@ -91,7 +76,6 @@ export async function orderList(view, filters, caption, empty = note('No order m
     await show([...others, ...newest.reverse()], version, change);
   }
 
-  more.addEventListener('click', load);
   await load();
   const { owner } = filters;
   const unlessAborted = (error) => signal.aborted || Promise.reject(error);

@@ -11,10 +11,11 @@ import {
   section,
   table,
 } from '../elements.js';
-import { filled, filledParts, percent, short } from '../format.js';
+import { filled, filledParts, percent } from '../format.js';
 import { limitPrice, namesOf, status } from '../order-table.js';
 import { fragment } from '../router.js';
 import { formatRatio, ratio, toNumber } from '../units.js';
+import { transactionLink } from './auctions.js';
 
 const RATIO = 36;
 
@@ -153,7 +154,7 @@ function fillTable(order, { trades, solvers }, view) {
       price === undefined ? '–' : `${formatRatio(price)} ${tokens.symbolOf(order.buyToken)}`,
       extra === undefined ? '–' : [tokens.amount(String(extra.gained), extra.token), ` (${percent(extra.part)})`],
       solver === undefined ? '–' : accountLink(solver, prefix),
-      element('a', { href: `${prefix}/transactions/${trade.txHash}`, class: 'hex' }, short(trade.txHash, 6)),
+      transactionLink(trade.txHash, prefix, 6),
     ];
   });
   return table('Fills', ['Time', 'Sold', 'Bought', 'Price', 'Surplus', 'Solver', 'Transaction'], rows);
@@ -174,8 +175,7 @@ function typeOf(order) {
 function timeline(order, trades, { tokens, prefix }) {
   const validTo = (order.ethflowData?.userValidTo ?? order.validTo) * 1000;
   const entry = (kind, text, ...rest) => element('li', { class: kind }, element('strong', {}, text), ' ', ...rest);
-  const link = (hash) =>
-    element('a', { href: `${prefix}/transactions/${hash}`, title: hash, class: 'hex' }, short(hash, 8));
+  const link = (hash) => transactionLink(hash, prefix, 8);
   const isPresigned = order.signingScheme === 'presign';
   const placed = order.onchainOrderData ? 'Placed on chain' : isPresigned ? 'Accepted' : 'Signed and accepted';
   const items = [entry('done', placed, dateElement(Date.parse(order.creationDate)))];

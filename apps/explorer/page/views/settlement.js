@@ -1,6 +1,5 @@
 import { accountLink, copyable, descriptionList, element, external, note, section, table } from '../elements.js';
-import { short } from '../format.js';
-import { orderTable, tokensOf } from '../order-table.js';
+import { orderLink, orderTable, tokensOf } from '../order-table.js';
 import { fragment } from '../router.js';
 import { formatRatio, ratio } from '../units.js';
 
@@ -51,7 +50,7 @@ export function auctionLink(id, prefix) {
 }
 
 export function orderItem(uid, prefix) {
-  return element('li', {}, element('a', { href: `${prefix}/orders/${uid}`, title: uid, class: 'hex' }, short(uid)));
+  return element('li', {}, orderLink(uid, prefix));
 }
 
 /** Renders the order, the amounts and the price of a trade. */
@@ -61,7 +60,7 @@ export function tradeCells(trade, { tokens, prefix }) {
   const price = known ? ratio(trade.buyAmount, buy, trade.sellAmount, sell) : undefined;
   const unit = `${tokens.symbolOf(trade.buyToken)} per ${tokens.symbolOf(trade.sellToken)}`;
   return [
-    element('a', { href: `${prefix}/orders/${trade.orderUid}`, class: 'hex' }, short(trade.orderUid)),
+    orderLink(trade.orderUid, prefix),
     tokens.amount(trade.sellAmount, trade.sellToken),
     tokens.amount(trade.buyAmount, trade.buyToken),
     element('span', { class: 'digits', title: unit }, formatRatio(price)),
