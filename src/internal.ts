@@ -97,7 +97,7 @@ export {
 } from './validation/options.ts';
 export { describePackageFailure, importPackage, isPackageMissing } from './validation/package-failure.ts';
 export { createHeaders } from './validation/request-headers.ts';
-export { ResponseTooLargeError, readResponseText } from './validation/response-text.ts';
+export { ResponseTooLargeError, readJsonResponse, readResponseText } from './validation/response-text.ts';
 export { getEndpoint, parseServiceUrl, type ServiceUrl } from './validation/service-url.ts';
 export { VERSION } from './version.ts';
 

@@ -5,7 +5,7 @@ import {
   createServiceFetch,
   getEndpoint,
   parseServiceUrl,
-  readResponseText,
+  readJsonResponse,
   requireInteger,
 } from '#internal';
 
@@ -61,15 +61,8 @@ export function httpSolver(url: string, options: HttpSolverOptions = {}): Estima
         body: JSON.stringify(createRequestBody(trade, timeout, settlementContract)),
         signal,
       });
-      if (response.status === 404 || response.status === 204) {
-        await response.body?.cancel();
-        return undefined;
-      }
-      if (response.status !== 200) {
-        await response.body?.cancel();
-        throw new Error(`${name} responded with status ${response.status}`);
-      }
-      return parseResponse(JSON.parse(await readResponseText(response, maxBytes)));
+      const result = await readJsonResponse(response, name, maxBytes, [404, 204]);
+      return result === undefined ? undefined : parseResponse(result);
     },
   };
 }

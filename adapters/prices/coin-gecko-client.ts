@@ -4,7 +4,7 @@ import {
   createServiceFetch,
   getEndpoint,
   parseServiceUrl,
-  readResponseText,
+  readJsonResponse,
 } from '#internal';
 
 /** Options of the CoinGecko sources. */
@@ -56,17 +56,11 @@ export function createCoinGeckoClient(name: string, options: CoinGeckoOptions) {
   return {
     /** Returns the platform name of a chain, `undefined` if there is none. */
     platform: (chainId: number): string | undefined => platforms[chainId],
-    /** Returns the parsed response to a path. `undefined` for status 404. Rejects for any other status than 200. */
+    /** Returns the parsed response to a path. `undefined` for status 404. Rejects for another error. */
     async get(path: string, query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<unknown> {
       const url = getEndpoint(service, `api/v3/${path}`);
       for (const [parameter, value] of Object.entries(query)) url.searchParams.set(parameter, value);
-      const response = await send(url, { headers, signal });
-      if (response.status !== 200) {
-        await response.body?.cancel();
-        if (response.status === 404) return undefined;
-        throw new Error(`CoinGecko responded with status ${response.status}`);
-      }
-      return JSON.parse(await readResponseText(response, MAX_BYTES));
+      return readJsonResponse(await send(url, { headers, signal }), 'CoinGecko', MAX_BYTES, [404]);
     },
   };
 }

@@ -4,7 +4,7 @@ import {
   createServiceFetch,
   parseHex,
   parseServiceUrl,
-  readResponseText,
+  readJsonResponse,
   requireTable,
 } from '#internal';
 
@@ -55,11 +55,7 @@ export function jsonPools(options: JsonPoolsOptions): PoolSource {
     name: `pools of ${base.host}`,
     async pools(chainId, { signal }) {
       const response = await send(base, { headers, signal });
-      if (response.status !== 200) {
-        await response.body?.cancel();
-        throw new Error(`the source of pools responded with status ${response.status}`);
-      }
-      const document: unknown = JSON.parse(await readResponseText(response, MAX_BYTES));
+      const document = await readJsonResponse(response, 'the source of pools', MAX_BYTES);
       const isTable = typeof document === 'object' && document !== null && !Array.isArray(document);
       if (!isTable || !Object.keys(document).every((key) => CHAIN_ID.test(key))) {
         throw new TypeError('pools must be an object by chain id');

@@ -6,7 +6,7 @@ import {
   NATIVE_MARKER,
   parseHex,
   parseServiceUrl,
-  readResponseText,
+  readJsonResponse,
 } from '#internal';
 
 /** Options of a source of the balances of accounts. */
@@ -53,11 +53,7 @@ export function alchemyTokenBalances(options: AlchemyTokenBalancesOptions): Toke
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'alchemy_getTokenBalances', params }),
       signal,
     });
-    if (response.status !== 200) {
-      await response.body?.cancel();
-      throw new Error(`the source of token balances responded with status ${response.status}`);
-    }
-    return parsePage(JSON.parse(await readResponseText(response, MAX_BYTES)));
+    return parsePage(await readJsonResponse(response, 'the source of token balances', MAX_BYTES));
   }
 
   return {

@@ -6,7 +6,7 @@ import {
   formatSecret,
   parseHex,
   parseServiceUrl,
-  readResponseText,
+  readJsonResponse,
 } from '#internal';
 
 /** Options of a source of token holders at a URL. */
@@ -62,12 +62,8 @@ export function jsonTokenHolders(options: JsonTokenHoldersOptions): TokenHolderS
       const { base, authorization } = parseServiceUrl('jsonTokenHolders', url);
       const sent = createHeaders(option, { accept: 'application/json' }, authorization, headers);
       const response = await send(base, { headers: sent, signal });
-      if (response.status !== 200) {
-        await response.body?.cancel();
-        if (response.status === 404) return undefined;
-        throw new Error(`the source of token holders responded with status ${response.status}`);
-      }
-      const holders = parseHolders(JSON.parse(await readResponseText(response, MAX_BYTES)));
+      const document = await readJsonResponse(response, 'the source of token holders', MAX_BYTES, [404]);
+      const holders = document === undefined ? [] : parseHolders(document);
       return holders.length === 0 ? undefined : holders;
     },
   };

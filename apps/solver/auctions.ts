@@ -1,6 +1,12 @@
 import type { Auction, Competition } from 'intentbook';
-import { assertKnownOptions, getEndpoint, MAX_TIMER, parseServiceUrl, requireInteger } from '#internal';
-import { readJsonResponse } from './read-json.ts';
+import {
+  assertKnownOptions,
+  getEndpoint,
+  MAX_TIMER,
+  parseServiceUrl,
+  readJsonResponse,
+  requireInteger,
+} from '#internal';
 
 /** Source of auctions, such as `book.auctions`. */
 export interface AuctionSource {

@@ -4,11 +4,11 @@ import {
   getEndpoint,
   MAX_TIMER,
   parseServiceUrl,
+  readJsonResponse,
   requireFunctions,
   requireInteger,
 } from '#internal';
 import { createHintReader, type OrderDocuments, type OrderHints } from './order-hints.ts';
-import { readJsonResponse } from './read-json.ts';
 import type { Fill, Interaction, Solution, SolvableAuction, SolverEngine } from './types.ts';
 
 /** Access to an external solver engine. */

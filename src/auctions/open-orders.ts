@@ -64,17 +64,17 @@ export function createOpenOrders(
   }
 
   async function readAll(last: number, now: number): Promise<void> {
-    const found: AuctionCandidate[] = [];
+    const list = candidates.begin();
     let after: OrderCursor | undefined;
     do {
       const query = { status: { is: 'open', now }, limit: PAGE, quotes: true } as const;
       const page = await orders.list(after === undefined ? query : { ...query, after });
-      found.push(...toCandidates(page));
+      list.add(toCandidates(page));
       await yieldToEventLoop();
       const oldest = page.length === PAGE ? page.at(-1) : undefined;
       after = oldest && { creationDate: oldest.creationDate, uid: oldest.uid };
     } while (after !== undefined);
-    candidates.replaceAll(found);
+    list.end();
     position = last;
     readAt = now;
   }
@@ -178,11 +178,30 @@ function createCandidateList() {
       else sorted.splice(indexOf(sorted, candidate, compareAge), 0, candidate);
       known.set(uid, candidate);
     },
-    /** Replaces all candidates by others, newest first. */
-    replaceAll(found: readonly AuctionCandidate[]): void {
-      known = new Map(found.map((candidate) => [candidate.order.uid, candidate]));
-      // Sorted once: insertions at the front of a long list would take a time that grows with its square.
-      sorted = [...known.values()].reverse().sort(compareAge);
+    /** Begins a list that replaces this one at its end. Pages are added newest first. */
+    begin() {
+      const newestFirst: AuctionCandidate[] = [];
+      const found = new Map<Hex, AuctionCandidate>();
+      /** The candidates of the oldest second. A sort of all would be one long step. */
+      let second: AuctionCandidate[] = [];
+      const endSecond = () => {
+        for (const candidate of second.sort(compareAge).reverse()) newestFirst.push(candidate);
+        second = [];
+      };
+      return {
+        add(page: readonly AuctionCandidate[]): void {
+          for (const candidate of page) {
+            if (found.has(candidate.order.uid)) continue;
+            found.set(candidate.order.uid, candidate);
+            if (second[0]?.order.created !== candidate.order.created) endSecond();
+            second.push(candidate);
+          }
+        },
+        end(): void {
+          endSecond();
+          [sorted, known] = [newestFirst.reverse(), found];
+        },
+      };
     },
   };
 }

@@ -25,3 +25,24 @@ export async function readResponseText(response: Response, limit: number): Promi
     text += decoder.decode(value, { stream: true });
   }
 }
+
+/**
+ * Reads the JSON of a response, at most `limit` bytes.
+ *
+ * @param name - The service, for errors.
+ * @param absent - Statuses of a service that has no value.
+ * @returns `undefined` for one of these statuses.
+ * @throws Error for another status than 200 to 299, and as `readResponseText` and `JSON.parse` do.
+ */
+export async function readJsonResponse(
+  response: Response,
+  name: string,
+  limit: number,
+  absent: readonly number[] = [],
+): Promise<unknown> {
+  const isAbsent = absent.includes(response.status);
+  if (response.ok && !isAbsent) return JSON.parse(await readResponseText(response, limit));
+  await response.body?.cancel();
+  if (isAbsent) return undefined;
+  throw new Error(`${name} responded with status ${response.status}`);
+}

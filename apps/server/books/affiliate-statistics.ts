@@ -1,5 +1,5 @@
 import type { Address, AffiliateStatistics, StatisticsCall, StatisticsResponse } from 'intentbook';
-import { createServiceFetch, readResponseText } from '#internal';
+import { createServiceFetch, readJsonResponse } from '#internal';
 
 /** Maximum size of a response, in bytes. */
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -18,12 +18,8 @@ export function httpStatistics(url: string): AffiliateStatistics {
     async (address: Address, { signal }: StatisticsCall): Promise<StatisticsResponse | undefined> => {
       const headers = { accept: 'application/json' };
       const response = await send(`${base}/${name}/${address}`, { headers, signal });
-      if (response.status !== 200) {
-        await response.body?.cancel();
-        if (response.status === 404) return undefined;
-        throw new Error(`the source of affiliate statistics responded with status ${response.status}`);
-      }
-      const statistics: unknown = JSON.parse(await readResponseText(response, MAX_BYTES));
+      const statistics = await readJsonResponse(response, 'the source of affiliate statistics', MAX_BYTES, [404]);
+      if (statistics === undefined) return undefined;
       if (typeof statistics !== 'object' || statistics === null || Array.isArray(statistics)) {
         throw new Error('the source of affiliate statistics must return an object');
       }

@@ -1,6 +1,6 @@
 import type { Announcement, AnnouncementSource } from 'intentbook';
 import * as z from 'zod';
-import { createHeaders, createServiceFetch, parseDateTime, readResponseText } from '#internal';
+import { createHeaders, createServiceFetch, parseDateTime, readJsonResponse } from '#internal';
 
 /** Maximum size of a response in bytes. */
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -29,11 +29,7 @@ export function cmsAnnouncements({
   const send = createServiceFetch();
   return async (account, { signal }) => {
     const response = await send(`${base}/notification-list/${account}`, { headers, signal });
-    if (response.status !== 200) {
-      await response.body?.cancel();
-      throw new Error(`the content system responded with status ${response.status}`);
-    }
-    const items: unknown = JSON.parse(await readResponseText(response, MAX_BYTES));
+    const items = await readJsonResponse(response, 'the content system', MAX_BYTES);
     if (!Array.isArray(items)) throw new Error('the content system did not return a list of notifications');
     // The account interface reports and leaves out elements that are not announcements.
     return items.map((each) => toAnnouncement(ITEM.safeParse(each).data)) as Announcement[];

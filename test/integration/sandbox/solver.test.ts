@@ -615,7 +615,9 @@ describe('solver over HTTP', () => {
   it('reports an engine and a book that fail', async () => {
     const url = await listen(() => undefined);
     const auction = { id: 1, block: 1, orders: [], prices: {} };
-    await expect(httpEngine(url).solve(auction, new AbortController().signal)).rejects.toThrow('returned status 500');
-    await expect(httpAuctions(url).current()).rejects.toThrow('/api/v1/auction returned status 500');
+    await expect(httpEngine(url).solve(auction, new AbortController().signal)).rejects.toThrow(
+      'responded with status 500',
+    );
+    await expect(httpAuctions(url).current()).rejects.toThrow('/api/v1/auction responded with status 500');
   });
 });
