@@ -1,6 +1,9 @@
+import { assertNotAborted, type ReadOptions } from '../concurrency/abort.ts';
+import { nextStep } from '../concurrency/steps.ts';
 import { OrderBookError } from '../errors.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import type { Announcement } from '../ports/announcements.ts';
+import type { StoredNotification } from '../ports/notification-store.ts';
 import type { Address } from '../protocol/hex.ts';
 import { assertKnownFilters, getFilterNames } from '../validation/options.ts';
 import { requireAccount } from '../validation/parameters.ts';
@@ -39,6 +42,9 @@ export interface RenderedNotifications {
 
 export const MAX_NOTIFICATION_LIMIT = 1000;
 
+/** Notifications that are read in one tick of the event loop. */
+const STEP = 128;
+
 /**
  * Lists an account's notifications, newest first.
  *
@@ -50,6 +56,7 @@ export async function listNotifications(
   account: string,
   query: NotificationQuery,
   announce: (account: Address) => Promise<Announced>,
+  options: ReadOptions = {},
 ): Promise<RenderedNotifications> {
   assertKnownFilters(getFilterNames(query), ['cursor', 'limit']);
   const { cursor, limit = MAX_NOTIFICATION_LIMIT } = query;
@@ -58,10 +65,8 @@ export async function listNotifications(
     throw invalid('limit', `must be an integer from 1 to ${MAX_NOTIFICATION_LIMIT}`);
   }
   const after = cursor === undefined ? undefined : parseCursor(cursor);
-  // One extra entry shows whether there is another page.
-  const page = { account: owner, limit: limit + 1 };
   const [own, { announcements, failed: isIncomplete }] = await Promise.all([
-    store.notifications.list(after === undefined ? page : { ...page, after: { at: after.at, seq: after.seq } }),
+    readSteps(store, owner, limit + 1, after, options), // one extra entry shows whether there is another page
     announce(owner),
   ]);
   const entries = mergeEntries(own, toListEntries(announcements, owner, after), limit + 1);
@@ -71,6 +76,26 @@ export async function listNotifications(
   if (last === undefined || entries.length === shown.length) return { notifications, isIncomplete };
   const { at, seq, number } = last;
   return { notifications, isIncomplete, next: number === undefined ? `${at}-${seq}` : `${at}-${seq}-${number}` };
+}
+
+/** Reads the notifications of an account after a position, newest first. */
+async function readSteps(
+  { notifications }: AccountStore,
+  account: Address,
+  count: number,
+  after: ListCursor | undefined,
+  options: ReadOptions,
+): Promise<readonly StoredNotification[]> {
+  const found: StoredNotification[] = [];
+  for (let position = after; ; position = found.at(-1)) {
+    await nextStep(options);
+    assertNotAborted(options.signal);
+    const query = { account, limit: Math.min(STEP, count - found.length) };
+    const step = position === undefined ? query : { ...query, after: { at: position.at, seq: position.seq } };
+    const part = await notifications.list(step);
+    found.push(...part);
+    if (part.length < query.limit || found.length === count) return found;
+  }
 }
 
 function parseCursor(text: string): ListCursor {

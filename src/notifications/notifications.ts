@@ -1,6 +1,7 @@
 import type { KnownBook, SourceBook } from '../account-tools/account-books.ts';
 import { AccountError } from '../account-tools/account-error.ts';
 import type { AccountTools } from '../account-tools/account-tools.ts';
+import type { ReadOptions } from '../concurrency/abort.ts';
 import { withDeadline } from '../concurrency/deadline.ts';
 import { mapAsync } from '../concurrency/map-async.ts';
 import type { StreamLimits } from '../limits/index.ts';
@@ -38,7 +39,7 @@ export interface NotificationApi {
   stream(account: string, options?: StreamOptions): Promise<AsyncIterable<NotificationStreamEvent>>;
   /** The same reads as JSON text, for the HTTP interface. */
   readonly rendered: {
-    list(account: string, query?: NotificationQuery): Promise<RenderedNotifications>;
+    list(account: string, query?: NotificationQuery, options?: ReadOptions): Promise<RenderedNotifications>;
     stream(account: string, options?: StreamOptions): Promise<Stream>;
   };
 }
@@ -123,9 +124,10 @@ export function createNotifications(tools: AccountTools, settings: NotificationS
   }
 
   const rendered: NotificationApi['rendered'] = {
-    async list(account, query = {}) {
+    async list(account, query = {}, options = {}) {
       assertOn();
-      return listNotifications(store, account, query, (given) => announce(given, tools, settings.announcements));
+      const find = (given: Address) => announce(given, tools, settings.announcements);
+      return listNotifications(store, account, query, find, options);
     },
     async stream(account, options) {
       assertOn();

@@ -1,4 +1,4 @@
-import { assertNotAborted, countRows } from '../../concurrency/abort.ts';
+import { countRows } from '../../concurrency/abort.ts';
 import { nextStep } from '../../concurrency/steps.ts';
 import { keccak256Text } from '../../crypto/keccak.ts';
 import type { Notification, NotificationQuery } from '../../notifications/index.ts';
@@ -25,9 +25,7 @@ const listNotifications: AccountRoute = {
     const account = param('account');
     const request = pageQuery(query);
     const list = async (cursor: NotificationQuery) => {
-      await nextStep(work);
-      assertNotAborted(work.signal);
-      const found = await accounts.notifications.rendered.list(account, cursor);
+      const found = await accounts.notifications.rendered.list(account, cursor, work);
       countRows(work, found.notifications.length);
       return found;
     };
