@@ -5,6 +5,7 @@
  */
 
 export { toCsvLine } from './account-tools/csv-line.ts';
+export { recordPrunedBefore } from './account-tools/pruned-notifications.ts';
 export { onAbort } from './concurrency/abort.ts';
 export { createAsyncQueue } from './concurrency/async-queue.ts';
 export { DeadlineError, withDeadline } from './concurrency/deadline.ts';

@@ -124,7 +124,7 @@ It runs beside a server on the same PostgreSQL database. The file of a running s
 copy. The copy can be served, exported or verified at once. The target file must not exist. For PostgreSQL use pg_dump.
 
 With --config, the argument is a folder: the files of all books, and that of the account store, are copied into it.`,
-    flags: named('config', 'db', 'json', 'log'),
+    flags: named('config', 'db', 'accounts', 'json', 'log'),
     examples: ['backup monday.sqlite --db intentbook.sqlite', 'backup monday --config intentbook.json'],
   },
   {

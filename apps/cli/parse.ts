@@ -191,6 +191,9 @@ function toMaintenanceCommand(
   if (command === 'backup' && given.has('db') && given.has('config')) {
     throw new UsageError('--db and --config cannot be combined');
   }
+  if (command === 'backup' && config === undefined && given.has('accounts')) {
+    throw new UsageError('--accounts requires --config; a file of accounts is copied with --db');
+  }
   const options = {
     command,
     book: singleBook(book),
@@ -236,6 +239,9 @@ const AGE_FLAGS = {
   notifications: 'retention-notifications',
 } as const satisfies Record<Exclude<keyof PruneAges, 'orders'>, string>;
 
+/** Commands that use the account store whenever it is given. */
+const WITH_ACCOUNTS: readonly MaintenanceName[] = ['backup', 'begin-epoch', 'forget', 'prune'];
+
 /** @throws UsageError if a flag of tables is given for another file. */
 function readTableOptions(
   command: MaintenanceName,
@@ -244,8 +250,7 @@ function readTableOptions(
   reader: SettingReader,
 ): Pick<CommandOptions, 'table' | 'after' | 'accounts'> {
   const accounts = reader.value('accounts');
-  const hasAccounts = command === 'prune' || command === 'begin-epoch' || command === 'forget';
-  if (hasAccounts && accounts !== undefined) return { accounts: String(accounts) };
+  if (WITH_ACCOUNTS.includes(command) && accounts !== undefined) return { accounts: String(accounts) };
   if (command !== 'export') return {};
   const flag = ['table', 'after', 'accounts'].find((name) => given.has(name));
   if (!isTableFile(file)) {

@@ -1,4 +1,5 @@
 import type { AccountTools } from '../account-tools/account-tools.ts';
+import { recordPrunedBefore } from '../account-tools/pruned-notifications.ts';
 import { createClockWatch } from '../concurrency/clock-watch.ts';
 import { createWorker, type Worker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
@@ -50,6 +51,7 @@ export function createAccountPruning({
     const through = readable;
     readable = last;
     if (through === undefined) return;
+    await recordPrunedBefore(store, before);
     await repeat(isStopping, () => retention.pruneNotifications({ before, through, limit: BATCH_SIZE }));
   }
 

@@ -1,5 +1,6 @@
 import type { KnownBook } from '../account-tools/account-books.ts';
 import type { AccountTools } from '../account-tools/account-tools.ts';
+import { readPrunedBefore } from '../account-tools/pruned-notifications.ts';
 import { findTokens } from '../account-tools/token-labels.ts';
 import { createWorker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
@@ -15,6 +16,7 @@ import type { StoredEvent } from '../ports/store.ts';
 import { isAfterGap } from '../records/log-gap.ts';
 import { createHashedId } from './hashed-ids.ts';
 import {
+  type CorrectionInputs,
   type DerivedNotifications,
   deriveNotifications,
   getCorrectionKey,
@@ -33,13 +35,18 @@ const TYPES_WITH_MARKER: readonly OrderEventType[] = ['presigned', 'cancelled', 
 /** Milliseconds until the log is read again without a signal, or after a failure. */
 const INTERVAL = 1_000;
 
-/** Key of the progress marker that identifies the entry at the cursor. All other keys are UIDs. */
+/** Key of the progress marker that identifies the entry at the cursor. */
 const POSITION = 'position';
+
+/** Key of the progress marker of the last restart: the end of the log then. All other keys are of orders and fills. */
+const RESTART = 'restart';
 
 /** Identifies an entry of a log, so that a log that was made anew is detected. */
 function createPosition({ id, type, uid, at }: StoredEvent): ProgressMarker {
   return { key: POSITION, value: `${id} ${createHashedId([type, uid, at])}` };
 }
+
+const getKey = ({ key }: ProgressMarker) => key;
 
 /** Creates the failure for entries that were deleted before they were read. */
 function createGapError({ feed }: KnownBook, after: number, through: number): Error {
@@ -100,6 +107,9 @@ export function createNotificationIndexer({
   const { feed } = book;
   let unwatch = () => {};
   let isVerified = false;
+  /** The cursor after the last batch of this process, and what `readRestart` has returned then. */
+  let position: number | undefined;
+  let repeatedThrough = 0;
 
   /** Returns whether the log has the entry that was read last, as far as it is known. */
   async function isContinued(after: number, atCursor: StoredEvent | undefined): Promise<boolean> {
@@ -112,14 +122,47 @@ export function createNotificationIndexer({
     return !marker?.value?.startsWith(`${after} `) || marker.value === createPosition(atCursor).value;
   }
 
-  /** Moves the cursor to the start of the log. */
-  async function restart(after: number): Promise<void> {
-    onFailure(new Error(`the ${feed} does not have the entry ${after} that was read; it is read from its start`));
-    await append(store, { feed, after, through: 0, changes: [], marks: [{ key: POSITION, value: null }] }, onAppended);
+  /** Returns the id up to which entries have been read before. */
+  async function readRestart(): Promise<number> {
+    const [marker] = await store.notifications.marks(feed, [RESTART]);
+    return Number(marker?.value ?? 0);
   }
 
-  const isKept = (change: NotificationChange) =>
-    change.type === 'withdraw' || retention === undefined || change.notification.at >= clock.now() - retention;
+  /**
+   * Moves the cursor to the start of the log. Presignatures are counted anew. Fills and cancellations with corrections
+   * are compared with their last entry of the log.
+   */
+  async function restart(after: number): Promise<void> {
+    onFailure(new Error(`the ${feed} does not have the entry ${after} that was read; it is read from its start`));
+    const lasts = new Map<string, StoredEvent>();
+    const presigned = new Set<string>();
+    let end = 0;
+    for (let page = await log.after(0, BATCH_SIZE); page.length > 0; page = await log.after(end, BATCH_SIZE)) {
+      const keys = new Set(revertedNotifications ? page.filter(isCorrectable).map(getCorrectionKey) : []);
+      const known = new Set(keys.size === 0 ? [] : (await store.notifications.marks(feed, [...keys])).map(getKey));
+      for (const event of page) {
+        if (event.type === 'presigned') presigned.add(event.uid);
+        if (isCorrectable(event) && known.has(getCorrectionKey(event))) lasts.set(getCorrectionKey(event), event);
+        end = event.id;
+      }
+      await yieldToEventLoop();
+    }
+    const tools = { book, store, tokens, onFailure };
+    const { changes, marks } = await derive([...lasts.values()], tools, { revertedNotifications, isRepeated: false });
+    const anew = [...presigned].map((key) => ({ key, value: null }));
+    const restarted = [
+      { key: POSITION, value: null },
+      { key: RESTART, value: String(end) },
+    ];
+    await append(store, { feed, after, through: 0, changes, marks: [...marks, ...anew, ...restarted] }, onAppended);
+  }
+
+  /** Leaves out what retention has deleted, or would delete. */
+  async function select(changes: readonly NotificationChange[], isRepeated: boolean): Promise<NotificationChange[]> {
+    const oldest = retention === undefined ? 0 : clock.now() - retention;
+    const pruned = isRepeated ? await readPrunedBefore(store) : 0;
+    return changes.filter((change) => change.type === 'withdraw' || change.notification.at >= Math.max(oldest, pruned));
+  }
 
   /** Processes one batch. @returns whether the log may have more entries. */
   async function processBatch(): Promise<boolean> {
@@ -130,23 +173,31 @@ export function createNotificationIndexer({
       await restart(after);
       return true;
     }
-    const events = page.filter(({ id }) => id > (after ?? 0)).slice(0, BATCH_SIZE);
-    const last = events.at(-1);
-    if (last === undefined) return false;
+    const unread = page.filter(({ id }) => id > (after ?? 0)).slice(0, BATCH_SIZE);
+    const [first] = unread;
+    if (first === undefined) return false;
+    // Another process may have moved the cursor.
+    if (after !== null && after !== position) repeatedThrough = await readRestart();
+    // The account knows of entries that are read again. Deliveries wait for the end, which may withdraw them.
+    const isRepeated = first.id <= repeatedThrough;
+    const events = isRepeated ? unread.filter(({ id }) => id <= repeatedThrough) : unread;
+    const last = events.at(-1) ?? first;
     if (after !== null && isAfterGap(after, events)) {
       const pruned = await log.prunedThrough();
       if (pruned > after) onFailure(createGapError(book, after, pruned));
     }
-    const { changes, marks } = await derive(events, { book, store, tokens, onFailure }, revertedNotifications);
+    const tools = { book, store, tokens, onFailure };
+    const { changes, marks } = await derive(events, tools, { revertedNotifications, isRepeated });
     const batch = {
       feed,
       after,
       through: last.id,
-      changes: changes.filter(isKept),
+      changes: await select(changes, isRepeated),
       marks: [...marks, createPosition(last)],
     };
-    const outcome = await append(store, batch, onAppended);
-    return outcome.status === 'moved' || events.length === BATCH_SIZE;
+    const outcome = await append(store, batch, isRepeated && last.id < repeatedThrough ? () => {} : onAppended);
+    position = outcome.status === 'moved' ? undefined : last.id;
+    return outcome.status === 'moved' || isRepeated || events.length === BATCH_SIZE;
   }
 
   const worker = createWorker({
@@ -163,6 +214,7 @@ export function createNotificationIndexer({
   return {
     start() {
       isVerified = false;
+      position = undefined;
       unwatch = log.watch(worker.wake);
       worker.start();
     },
@@ -182,7 +234,7 @@ async function derive(
     tokens,
     onFailure,
   }: Pick<AccountTools, 'store' | 'tokens' | 'onFailure'> & { readonly book: KnownBook },
-  revertedNotifications: boolean,
+  { revertedNotifications, isRepeated }: Required<Pick<CorrectionInputs, 'revertedNotifications' | 'isRepeated'>>,
 ): Promise<DerivedNotifications> {
   const { chainId, orders } = book.book;
   const uidsWithType = (types: readonly OrderEventType[]) => [
@@ -200,5 +252,6 @@ async function derive(
     getTokens: await findTokens(loaded, (token) => tokens(chainId, token), onFailure),
     marks: new Map(markers.flatMap(({ key, value }) => (value === null ? [] : [[key, value]]))),
     revertedNotifications,
+    isRepeated,
   });
 }

@@ -272,14 +272,33 @@ export interface CorrectionInputs {
   readonly marks: ReadonlyMap<string, string>;
   /** Whether fills and cancellations that were reverted are notified as `order_reverted`. */
   readonly revertedNotifications: boolean;
+  /** Whether the entries are read again, and their corrections are known. Default: false. */
+  readonly isRepeated?: boolean;
 }
 
 interface State {
-  /** Number of corrections so far: odd while the entry is reverted. */
+  /** Number of times that the entry was reverted or restored: odd while it is reverted. */
   readonly count: number;
-  readonly wasReverted: boolean;
+  readonly before: Counted;
+  /** Whether the entry was not on the chain before the batch, and never has been. */
+  readonly isNew: boolean;
   readonly last: StoredEvent;
 }
+
+/** The marker of an entry. */
+interface Counted {
+  readonly count: number;
+  /** Whether the account knows nothing of the last reversal: its fill was never notified. */
+  readonly isSilent: boolean;
+}
+
+function parseCounted(text = '0'): Counted {
+  return { count: Math.abs(Number(text)), isSilent: text.startsWith('-') };
+}
+
+const formatCounted = ({ count, isSilent }: Counted) => `${isSilent ? '-' : ''}${count}`;
+
+const isOdd = (count: number) => count % 2 === 1;
 
 /** Returns the key of the marker that counts the corrections of an entry. The block is not part of it. */
 export function getCorrectionKey({ uid, cause }: Pick<StoredEvent, 'uid' | 'cause'>): string {
@@ -294,37 +313,52 @@ export function isCorrectable({ type, cause }: StoredEvent): boolean {
 
 /**
  * Creates the corrections of a batch of entries. A fill that is added and reverted in one batch needs none, because
- * its notification is not delivered. Each correction withdraws the previous one of the same entry.
+ * its notification is not delivered. Each correction withdraws the previous ones of the same entry. Its id has the
+ * number of changes so far, which does not depend on how the log is divided into batches.
  */
 export function createCorrections(
-  { marks, orders, getTokens, revertedNotifications }: CorrectionInputs,
+  { marks, orders, getTokens, revertedNotifications, isRepeated }: CorrectionInputs,
   createChange: NotifyEntry,
 ): Corrections {
   const states = new Map<string, State>();
+
+  function begin(key: string, { type }: StoredEvent): Omit<State, 'last'> {
+    const before = parseCounted(marks.get(key));
+    return { count: before.count, before, isNew: before.count === 0 && type !== 'reverted' };
+  }
+
+  /** Returns the correction of an entry, if its state differs from what the account knows. */
+  function correct(key: string, { count, before, isNew, last }: State): NotificationChange | undefined {
+    const order = orders.get(last.uid);
+    const isKnown = !isNew && (isOdd(count) || !before.isSilent);
+    if (order === undefined || !isKnown || isOdd(count) === isOdd(before.count)) return undefined;
+    const { text, metadata } = describe(last, order, getTokens(order));
+    return createChange(last, 'order_reverted', text, metadata, createHashedId([key, count]));
+  }
+
   return {
     record(event) {
-      if (!revertedNotifications || !isCorrectable(event)) return;
+      if (!revertedNotifications || isRepeated || !isCorrectable(event)) return;
       const key = getCorrectionKey(event);
-      const known = states.get(key);
-      // An entry that is reverted first was on the chain before the batch; one that is added first was not.
-      const state = known ?? { count: Number(marks.get(key) ?? 0), wasReverted: event.type !== 'reverted' };
-      states.set(key, { ...state, last: event });
+      const state = states.get(key) ?? begin(key, event);
+      const isChange = isOdd(state.count) !== (event.type === 'reverted');
+      states.set(key, { ...state, count: state.count + Number(isChange), last: event });
     },
     finish() {
       const changes: NotificationChange[] = [];
       const changed: ProgressMarker[] = [];
-      for (const [key, { count, wasReverted, last }] of states) {
-        const isReverted = last.type === 'reverted';
-        // A first fill restores nothing.
-        if (isReverted === wasReverted || (!isReverted && count % 2 === 0)) continue;
-        const order = orders.get(last.uid);
-        if (order === undefined) continue;
-        const { text, metadata } = describe(last, order, getTokens(order));
-        const change = createChange(last, 'order_reverted', text, metadata, createHashedId([key, count + 1]));
-        if (change === undefined) continue;
-        if (count > 0) changes.push({ type: 'withdraw', id: createHashedId([key, count]) });
-        changes.push(change);
-        changed.push({ key, value: String(count + 1) });
+      for (const [key, state] of states) {
+        const { count, before } = state;
+        if (count === before.count) continue;
+        const correction = correct(key, state);
+        const isReverted = isOdd(count);
+        const stays = isReverted === isOdd(before.count);
+        const isSilent = isReverted && (stays && !state.isNew ? before.isSilent : !correction);
+        changed.push({ key, value: formatCounted({ count, isSilent }) });
+        if (correction === undefined) continue;
+        for (let earlier = 1; earlier < count; earlier++)
+          changes.push({ type: 'withdraw', id: createHashedId([key, earlier]) });
+        changes.push(correction);
       }
       return { changes, marks: changed };
     },

@@ -1,5 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
 import { parseHex } from '#internal';
+import { getVersion, readLines } from './lists.ts';
 
 /** Addresses that are rejected. */
 export interface DenyList {
@@ -51,35 +51,10 @@ export function createDenyList(
   return { addresses, close: () => clearInterval(timer) };
 }
 
-/** Returns a text that changes when the file is written or replaced, or when its permissions change. */
-function getVersion(file: string): string {
-  try {
-    const { ino, mtimeMs, ctimeMs, size } = statSync(file);
-    return `${ino} ${mtimeMs} ${ctimeMs} ${size}`;
-  } catch (failure) {
-    // Reading the file fails as well, and reports the reason.
-    return String(failure);
-  }
-}
-
 function readAddresses(file: string): string[] {
-  return readText(file)
-    .split('\n')
-    .flatMap((line, i) => {
-      const text = line.replace(/#.*/s, '').trim();
-      if (text === '') return [];
-      const address = parseHex(text, 20);
-      if (address === undefined) {
-        throw new TypeError(`${file}, line ${i + 1} must be 0x and 40 hex digits, got "${text.slice(0, 60)}"`);
-      }
-      return [address];
-    });
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (cause) {
-    throw new TypeError(`the deny list ${file} cannot be read`, { cause });
-  }
+  return readLines(file, 'the deny list').map(({ place, text }) => {
+    const address = parseHex(text, 20);
+    if (address === undefined) throw new TypeError(`${place} must be 0x and 40 hex digits, got "${text.slice(0, 60)}"`);
+    return address;
+  });
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { defaultLocation, isDatabase } from '../books/open-accounts.ts';
 import { readConfigFile } from '../config/load.ts';
 import { planOptions } from '../config/plan-options.ts';
@@ -32,15 +32,23 @@ export async function backUpFile(from: string, to: string, progress: Progress): 
  * Copies the files of all books of a configuration, and that of the account store, to a folder. The names of the files
  * stay the same. Databases in PostgreSQL are left out.
  *
+ * @param given - The account store. Default: that of the configuration.
  * @throws Error before the first copy if two files have the same name.
  */
-export async function backUpAll(config: string, folder: string, progress: Progress): Promise<readonly Copied[]> {
+export async function backUpAll(
+  config: string,
+  folder: string,
+  progress: Progress,
+  given?: string,
+): Promise<readonly Copied[]> {
   const { plan } = planOptions(await readConfigFile(config));
-  const accounts = plan.settings.accounts ?? defaultLocation(plan);
+  const accounts = given ?? plan.settings.accounts ?? defaultLocation(plan);
   const hasFile = accounts !== 'off' && accounts !== ':memory:' && !isDatabase(accounts);
-  const files = plan.books.flatMap(({ place }) => (place.kind === 'file' ? [place.path] : []));
-  if (hasFile) files.push(resolve(config, '..', accounts));
-  const unique = [...new Set(files)];
+  const books = plan.books.flatMap(({ place }) => (place.kind === 'file' ? [place.path] : []));
+  // The account store reads the logs of the books. A copy that is newer than theirs would have read lost entries.
+  const unique = [
+    ...new Set(hasFile ? [resolve(given === undefined ? dirname(config) : '', accounts), ...books] : books),
+  ];
   const missing = unique.find((file) => !existsSync(file));
   if (missing !== undefined) throw new Error(`the file "${missing}" does not exist`);
   const names = unique.map((file) => basename(file));

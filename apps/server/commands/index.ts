@@ -56,7 +56,7 @@ export interface CommandOptions {
   readonly after?: number;
   /** For `forget`. */
   readonly account?: Address;
-  /** For `export` of notifications, `prune` and `forget`: the location of the account store. */
+  /** For `export` of notifications, and commands that use the account store: its location. */
   readonly accounts?: string;
   /** For `backup`: the configuration whose books are copied. */
   readonly config?: string;
@@ -135,9 +135,9 @@ async function beginEpoch(
   return of === undefined ? `the schema ${schema ?? 'intentbook'}` : 'the schema of accounts';
 }
 
-async function backUp({ book, file, config }: CommandOptions, progress: Progress): Promise<CommandOutcome> {
+async function backUp({ book, file, config, accounts }: CommandOptions, progress: Progress): Promise<CommandOutcome> {
   if (config !== undefined) {
-    const copies = await backUpAll(config, resolve(file), progress);
+    const copies = await backUpAll(config, resolve(file), progress, accounts);
     const words = copies.map(({ from, to }) => `${from} was copied to ${to}`).join('\n');
     return { ok: true, words, data: { copies } };
   }

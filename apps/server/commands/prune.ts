@@ -1,4 +1,5 @@
 import type { AccountStore, ChainEventPruneRequest, Store } from 'intentbook';
+import { recordPrunedBefore } from '#internal';
 import type { Progress } from './progress.ts';
 import { countOrders } from './walk.ts';
 
@@ -85,14 +86,15 @@ export async function pruneBook(store: Store, ages: PruneAges, now: number, prog
 
 /** Deletes old notifications, if they have an age, and expired nonces. */
 export async function pruneAccounts(
-  { notifications, retention }: AccountStore,
+  store: AccountStore,
   { notifications: days }: Pick<PruneAges, 'notifications'>,
   now: number,
 ): Promise<PrunedAccounts> {
-  const nonces = await repeat(() => retention.pruneNonces(now, STEP));
+  const nonces = await repeat(() => store.retention.pruneNonces(now, STEP));
   if (days === undefined) return { nonces };
-  const request = { before: now - days * DAY * 1000, through: await notifications.last(), limit: STEP };
-  return { nonces, notifications: await repeat(() => retention.pruneNotifications(request)) };
+  const request = { before: now - days * DAY * 1000, through: await store.notifications.last(), limit: STEP };
+  await recordPrunedBefore(store, request.before);
+  return { nonces, notifications: await repeat(() => store.retention.pruneNotifications(request)) };
 }
 
 async function pruneEvents({ events, retention }: Store, before: number): Promise<number> {

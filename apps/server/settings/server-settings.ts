@@ -133,7 +133,7 @@ export const SERVER_SETTINGS = {
     },
     affiliatePayouts: {
       type: fileSetting(),
-      help: 'File of payouts: address, role and US dollars in each line. It is read again when it changes.',
+      help: 'File of payouts: address, role and US dollars in each line. It is read again when it has changed and stayed the same for a second.',
       defaultText: 'no payouts',
     },
     affiliateStatistics: {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { createOrderBook, systemClock } from 'intentbook';
@@ -134,11 +134,30 @@ describe('backup of a configuration', () => {
     await addressOf(server);
     const to = join(folder, 'copies');
     const { copies } = await done(['backup', to, '--config', config]);
-    const names = ['sepolia.sqlite', 'base.sqlite', 'sepolia-accounts.sqlite'];
+    // The account store reads the logs of the books, so its copy must not be newer than theirs.
+    const names = ['sepolia-accounts.sqlite', 'sepolia.sqlite', 'base.sqlite'];
     expect(copies).toMatchObject(names.map((name) => ({ from: join(folder, name), to: join(to, name) })));
     expect(await done(['verify', '--chain', 'base', '--db', join(to, 'base.sqlite')])).toMatchObject({ orders: 0 });
     expect(await rejected(['backup', to, '--config', config])).toContain('already exists');
     expect(await rejected(['backup', to, '--config', config, '--db', 'x.sqlite'], 2)).toContain('cannot be combined');
+  });
+
+  test('copies the account store of the variable or the flag, like the server', async () => {
+    const folder = await scratch();
+    const config = join(folder, 'intentbook.json');
+    writeFileSync(config, JSON.stringify({ port: 0, books: [{ chain: 'sepolia' }] }));
+    const accounts = join(folder, 'other.sqlite');
+    const env = { INTENTBOOK_ACCOUNTS: accounts };
+    await addressOf(intentbook(['serve', '--config', config], { env }));
+    const copy = (name: string, ...flags: string[]) =>
+      done(['backup', join(folder, name), '--config', config, ...flags]);
+    const sources = ({ copies }: { copies?: readonly { from: string }[] }) => copies?.map(({ from }) => basename(from));
+    expect(sources(await copy('a', '--accounts', accounts))).toEqual(['other.sqlite', 'sepolia.sqlite']);
+    expect(sources(await copy('b', '--accounts', 'off'))).toEqual(['sepolia.sqlite']);
+    const { code, stdout } = await intentbook(['backup', join(folder, 'c'), '--config', config], { env }).ended;
+    expect([code, stdout]).toEqual([0, expect.stringContaining('other.sqlite')]);
+    const file = ['backup', join(folder, 'd'), '--db', accounts, '--accounts', accounts];
+    expect(await rejected(file, 2)).toContain('--accounts requires --config');
   });
 });
 

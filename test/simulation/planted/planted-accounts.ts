@@ -8,8 +8,8 @@ export const PLANTED_ACCOUNTS: readonly PlantedFault[] = [
     area: 'account features',
     store: 'accounts',
     file: 'src/notifications/notification-rules.ts',
-    find: 'if (isReverted === wasReverted || (!isReverted',
-    replace: 'if (isReverted || isReverted === wasReverted || (!isReverted',
+    find: 'if (order === undefined || !isKnown ||',
+    replace: 'if (isOdd(count) || order === undefined || !isKnown ||',
   },
   {
     name: 'a fill that is restored is corrected as reverted',
@@ -24,8 +24,8 @@ export const PLANTED_ACCOUNTS: readonly PlantedFault[] = [
     area: 'account features',
     store: 'accounts',
     file: 'src/notifications/notification-rules.ts',
-    find: "if (count > 0) changes.push({ type: 'withdraw', id: createHashedId([key, count]) });",
-    replace: '',
+    find: 'for (let earlier = 1; earlier < count; earlier++)',
+    replace: 'for (let earlier = count; earlier < count; earlier++)',
   },
   {
     name: 'a log that was made anew is continued at the old position',

@@ -14,7 +14,12 @@ function fixture(notifications: number | undefined) {
   const failures: unknown[] = [];
   const log = { last: 10, old: 0 };
   const store = {
-    notifications: { last: async () => log.last },
+    notifications: {
+      last: async () => log.last,
+      cursor: async () => null,
+      marks: async () => [],
+      append: async () => ({ status: 'appended', changed: 0 }),
+    },
     retention: {
       async pruneNotifications(request: LogPruneRequest) {
         requests.push(request);
