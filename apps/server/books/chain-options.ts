@@ -1,4 +1,5 @@
 import type { ChainClient, OrderBookOptions, QuoteVerifier, VaultReader } from 'intentbook';
+import type { PublicClient } from 'viem';
 import { requirePackage } from '../require-package.ts';
 
 /** The chain options of a book. */
@@ -22,9 +23,8 @@ const BATCH = 100;
 /** Creates the client of chain 1 over several nodes. Nothing without nodes. */
 export async function mainnetChain(rpc: readonly string[] = []): Promise<ChainClient | undefined> {
   if (rpc.length === 0) return undefined;
-  const { createPublicClient, fallback, http } = await requirePackage('--affiliate-rpc', 'viem', () => import('viem'));
-  const { viemChain } = await import('intentbook/viem');
-  return viemChain(createPublicClient({ transport: fallback(rpc.map((url) => http(url, { retryCount: 0 }))) }));
+  const client = await createNodeClient(rpc, '--affiliate-rpc');
+  return (await import('intentbook/viem')).viemChain(client);
 }
 
 /** Creates the verifier of quotes over several nodes. */
@@ -39,8 +39,9 @@ export async function createVaultReader(rpc: readonly string[]): Promise<VaultRe
   return viemVaults(await createNodeClient(rpc));
 }
 
-async function createNodeClient(rpc: readonly string[]) {
-  const { createPublicClient, fallback, http } = await requirePackage('--rpc', 'viem', () => import('viem'));
+/** Creates a client over several nodes, the preferred one first. */
+export async function createNodeClient(rpc: readonly string[], flag = '--rpc'): Promise<PublicClient> {
+  const { createPublicClient, fallback, http } = await requirePackage(flag, 'viem', () => import('viem'));
   return createPublicClient({ transport: fallback(rpc.map((url) => http(url, { retryCount: 0 }))) });
 }
 

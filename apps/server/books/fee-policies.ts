@@ -1,7 +1,6 @@
 import { type Address, type AuctionOptions, type FeePolicyOption, systemClock } from 'intentbook';
-import { formatError, NATIVE_MARKER } from '#internal';
-import { parseJsonc } from '../config/jsonc.ts';
-import { readText } from '../config/read-text.ts';
+import { NATIVE_MARKER } from '#internal';
+import { readJsonc } from '../config/jsonc.ts';
 import { type FeePolicySetting, feePolicies } from '../settings/fee-settings.ts';
 
 /** The settings that determine the fees of a book. */
@@ -33,19 +32,11 @@ export async function readFees({ volumeFee, feePolicies: given }: FeeSettings): 
 }
 
 async function readPolicies(file: string): Promise<FeePolicySetting> {
-  const text = await readText(file).catch((cause: unknown) => {
-    throw new TypeError(`the file of fee policies ${file} cannot be read`, { cause });
-  });
-  let content: unknown;
-  try {
-    content = parseJsonc(text);
-  } catch (cause) {
-    throw new TypeError(`the file of fee policies ${file} is not JSON: ${formatError(cause)}`, { cause });
-  }
-  const parsed = feePolicies.safeParse(content);
+  const name = `the file of fee policies ${file}`;
+  const parsed = feePolicies.safeParse(await readJsonc(name, file));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw new TypeError(`the file of fee policies ${file}: ${issue?.path.join('.')} ${issue?.message}`);
+  throw new TypeError(`${name}: ${issue?.path.join('.')} ${issue?.message}`);
 }
 
 /**

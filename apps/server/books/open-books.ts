@@ -1,5 +1,5 @@
-import type { Address, ApiOptions, OrderBook, PolicyContext, RetentionOptions, Store } from 'intentbook';
-import { createOrderBook } from 'intentbook';
+import type { Address, ApiOptions, Domain, OrderBook, PolicyContext, RetentionOptions, Store } from 'intentbook';
+import { createOrderBook, systemClock } from 'intentbook';
 import type { ChainState } from 'intentbook/prometheus';
 import { chainById, deployment, type Environment } from '#internal';
 import { type BookPlan, getAddress, type Pooler, type StoreLocation } from '../config/plan.ts';
@@ -224,13 +224,30 @@ export async function openStore(
   }
 }
 
+/** Opens the store of a book for a piece of work, and closes it. */
+export async function withStore<T>(
+  place: StoreLocation,
+  readOnly: boolean,
+  domain: Domain,
+  work: (store: Store) => Promise<T>,
+): Promise<T> {
+  const store = await openStore(place, { readOnly });
+  await store.open({ domain, clock: systemClock });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
 /** Returns the options of a PostgreSQL store that depend on the pooler in front of it. */
 export function toSessionOptions(pooler: Pooler | undefined) {
   if (pooler === undefined || pooler === 'detect') return {};
   return { prepare: pooler === 'session', listen: pooler === 'session' };
 }
 
-function getStoreName(place: StoreLocation): string | undefined {
+/** Returns the file, or the address of the database without secrets. `undefined`: in memory. */
+export function getStoreName(place: StoreLocation): string | undefined {
   if (place.kind === 'memory') return undefined;
   return place.kind === 'file' ? place.path : `${getAddress(place.url)}, schema ${place.schema}`;
 }

@@ -1,7 +1,7 @@
 import type { PoolSource } from 'intentbook';
 import { chainById } from '#internal';
 import type { ServerPlan } from '../config/plan.ts';
-import { requirePackage } from '../require-package.ts';
+import { createNodeClient } from './chain-options.ts';
 
 /** The factory of Uniswap V2 on Ethereum mainnet, whose pools are read by default. */
 const FACTORIES: Readonly<Record<number, string>> = { 1: '0x5c69bee701ef814a2b6a3edd4b1652cb9cc5aa6f' };
@@ -18,9 +18,8 @@ export async function poolSources({ settings, books }: ServerPlan, usdPrice: Usd
     const { wrappedNative = chainById(chainId)?.wrappedNative } = book;
     const tokens = [wrappedNative, usdToken?.token, ...poolTokens].filter((token) => token !== undefined);
     if (rpc.length === 0 || factory === undefined || tokens.length < 2) continue;
-    const { createPublicClient, fallback, http } = await requirePackage('--rpc', 'viem', () => import('viem'));
+    const client = await createNodeClient(rpc);
     const { uniswapV2Pools } = await import('intentbook/viem');
-    const client = createPublicClient({ transport: fallback(rpc.map((node) => http(node, { retryCount: 0 }))) });
     sources.push(uniswapV2Pools(client, { chainId, factory, tokens, usdPrice: (token) => usdPrice(chainId, token) }));
   }
   return sources;

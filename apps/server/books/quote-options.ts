@@ -1,8 +1,7 @@
 import type { Estimator, QuoteOptions } from 'intentbook';
 import type { FixedPrice } from 'intentbook/estimators';
-import { formatError, parseDecimal } from '#internal';
-import { parseJsonc } from '../config/jsonc.ts';
-import { readText } from '../config/read-text.ts';
+import { parseDecimal } from '#internal';
+import { readJsonc } from '../config/jsonc.ts';
 import { createQuoteVerifier, createVaultReader } from './chain-options.ts';
 
 /** The quote options of a book. */
@@ -111,22 +110,10 @@ export async function priceTable(
   if (prices === 'off') return undefined;
   if (prices === undefined) return hasTestPrices({ chain, prices }) ? SEPOLIA_PRICES : undefined;
   if (typeof prices === 'object') return prices;
-  const table = parse(
-    prices,
-    await readText(prices).catch((cause: unknown) => {
-      throw new TypeError(`the file of prices ${prices} cannot be read`, { cause });
-    }),
-  );
-  return table as PriceTable; // `fixedPrices` validates each member
-}
-
-function parse(file: string, text: string): object {
-  let table: unknown;
-  try {
-    table = parseJsonc(text);
-  } catch (cause) {
-    throw new TypeError(`the file of prices ${file} is not JSON: ${formatError(cause)}`, { cause });
+  const name = `the file of prices ${prices}`;
+  const table = await readJsonc(name, prices);
+  if (typeof table !== 'object' || table === null || Array.isArray(table)) {
+    throw new TypeError(`${name} must be an object of prices by token`);
   }
-  if (typeof table === 'object' && table !== null && !Array.isArray(table)) return table;
-  throw new TypeError(`the file of prices ${file} must be an object of prices by token`);
+  return table as PriceTable; // `fixedPrices` validates each member
 }

@@ -1,7 +1,7 @@
 import type { BundleSimulator } from 'intentbook';
 import { chainById } from '#internal';
 import type { ServerPlan } from '../config/plan.ts';
-import { requirePackage } from '../require-package.ts';
+import { createNodeClient } from './chain-options.ts';
 
 /** Creates the simulators of all chains: on Tenderly, if configured, otherwise on the nodes of the books. */
 export async function simulatorOptions({ settings, books }: ServerPlan): Promise<Record<number, BundleSimulator>> {
@@ -18,8 +18,7 @@ export async function simulatorOptions({ settings, books }: ServerPlan): Promise
 }
 
 async function nodeSimulator(rpc: readonly string[], wrappedNative: string | undefined): Promise<BundleSimulator> {
-  const { createPublicClient, fallback, http } = await requirePackage('--rpc', 'viem', () => import('viem'));
+  const client = await createNodeClient(rpc);
   const { viemSimulator } = await import('intentbook/viem');
-  const client = createPublicClient({ transport: fallback(rpc.map((url) => http(url, { retryCount: 0 }))) });
   return viemSimulator(client, wrappedNative === undefined ? {} : { wrappedNative });
 }

@@ -6,9 +6,10 @@ import { payoutFile } from '../books/affiliate-payouts.ts';
 import { createDenyList } from '../books/deny-list.ts';
 import { readFees } from '../books/fee-policies.ts';
 import { createChannels, defaultLocation, isDatabase } from '../books/open-accounts.ts';
+import { getStoreName } from '../books/open-books.ts';
 import { quoteOptions } from '../books/quote-options.ts';
 import { upstreamOptions } from '../books/upstream-options.ts';
-import { type BookPlan, getAddress, type ServerPlan } from '../config/plan.ts';
+import type { BookPlan, ServerPlan } from '../config/plan.ts';
 import { MissingPackageError } from '../require-package.ts';
 import { SERVER_SETTINGS } from '../settings/server-settings.ts';
 import type { SettingTable } from '../settings/setting.ts';
@@ -47,7 +48,7 @@ export async function checkSettings(plan: ServerPlan, folder = '.', connect = fa
   return {
     books: plan.books.map((book) => {
       const { path, chain, chainId, environment } = book;
-      return { path, chain, chainId, environment, database: getDatabase(book) };
+      return { path, chain, chainId, environment, database: getStoreName(book.place) ?? 'in memory' };
     }),
     problems: [...(await packageProblems(plan)), ...(await serverProblems(plan, folder)), ...problems.flat()],
     notChecked: findUnchecked(plan, connect),
@@ -111,11 +112,6 @@ async function findFolderProblem(path: string): Promise<string | undefined> {
     if (code === 'ENOENT') return `the folder "${path}" does not exist`;
     return `the folder "${path}" cannot be written to (${String(code)})`;
   }
-}
-
-function getDatabase({ place }: BookPlan): string {
-  if (place.kind === 'memory') return 'in memory';
-  return place.kind === 'file' ? place.path : `${getAddress(place.url)}, schema ${place.schema}`;
 }
 
 /** Compares the schemas of the books and of the accounts with those that this release needs. */

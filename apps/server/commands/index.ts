@@ -5,7 +5,7 @@ import { systemClock } from 'intentbook';
 import { chainById, deployment } from '#internal';
 import { createChainOptions } from '../books/chain-options.ts';
 import { accountStoreAt, defaultLocation, isDatabase } from '../books/open-accounts.ts';
-import { openStore } from '../books/open-books.ts';
+import { withStore } from '../books/open-books.ts';
 import { type BookPlan, planServer, type ServerPlan } from '../config/plan.ts';
 import type { BookSettings } from '../settings/schema.ts';
 import { backUpAll, backUpFile } from './backup.ts';
@@ -92,7 +92,7 @@ function runWith(options: CommandOptions, progress: Progress): Promise<CommandOu
   if (options.command === 'backup') return backUp(options, progress);
   if (options.command === 'forget') return forget(options);
   if (options.command === 'restore') return checkRestore(options, progress);
-  return options.command === 'begin-epoch' ? beginEpochs(options) : withStore(options, progress);
+  return options.command === 'begin-epoch' ? beginEpochs(options) : runOnStore(options, progress);
 }
 
 async function forget(options: CommandOptions): Promise<CommandOutcome> {
@@ -170,7 +170,7 @@ function assertFilesExist({ command, file, book, table, config }: CommandOptions
   if (isMissing(path)) throw new Error(`the database "${path}" does not exist; select one with --db <file>`);
 }
 
-async function withStore(options: CommandOptions, progress: Progress): Promise<CommandOutcome> {
+async function runOnStore(options: CommandOptions, progress: Progress): Promise<CommandOutcome> {
   const server = planCommand(options);
   const [plan] = server.books;
   if (plan === undefined) throw new Error('the plan has no book');
@@ -180,14 +180,8 @@ async function withStore(options: CommandOptions, progress: Progress): Promise<C
   }
   // A server may have the file open.
   const readOnly = options.command === 'export' || options.command === 'verify' || options.dryRun === true;
-  const store = await openStore(plan.place, { readOnly });
   const domain = getDomain(plan);
-  await store.open({ domain, clock: systemClock });
-  try {
-    return await doWith(store, domain, options, progress);
-  } finally {
-    await store.close();
-  }
+  return withStore(plan.place, readOnly, domain, (store) => doWith(store, domain, options, progress));
 }
 
 async function doWith(

@@ -1,6 +1,5 @@
 import type { Domain, Store, StoredEvent } from 'intentbook';
-import { systemClock } from 'intentbook';
-import { openStore } from '../books/open-books.ts';
+import { withStore } from '../books/open-books.ts';
 import type { StoreLocation } from '../config/plan.ts';
 import type { Progress } from './progress.ts';
 import type { Verified } from './verify.ts';
@@ -43,13 +42,15 @@ export async function checkBackup(
   const { checkSqliteFile } = await import('intentbook/sqlite');
   // Orders and the log are read below, but not chain events, auctions and indexes.
   await checkSqliteFile({ path: backup });
-  return withStore({ kind: 'file', path: backup }, domain, async (store) => {
+  return withStore({ kind: 'file', path: backup }, true, domain, async (store) => {
     const verified = await verifyBook(store, domain, progress);
     const last = await store.events.last();
     const [newest] = last === 0 ? [] : await store.events.after(last - 1, 1);
-    const lost = await withStore(present, domain, (other) => listLost(other, last, newest)).catch((error: unknown) => ({
-      unknown: error instanceof Error ? error.message : String(error),
-    }));
+    const lost = await withStore(present, true, domain, (other) => listLost(other, last, newest)).catch(
+      (error: unknown) => ({
+        unknown: error instanceof Error ? error.message : String(error),
+      }),
+    );
     return { ...verified, last, at: newest === undefined ? null : formatTime(newest.at), lost };
   });
 }
@@ -77,16 +78,6 @@ async function listLost(
     entries += page.length;
     after = page.at(-1)?.id ?? after;
     if (page.length < PAGE) return { entries, orders: types['created'] ?? 0, types, since };
-  }
-}
-
-async function withStore<T>(place: StoreLocation, domain: Domain, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openStore(place, { readOnly: true });
-  await store.open({ domain, clock: systemClock });
-  try {
-    return await work(store);
-  } finally {
-    await store.close();
   }
 }
 

@@ -1,4 +1,23 @@
 import { type ParseError, parse, printParseErrorCode, visit } from 'jsonc-parser';
+import { formatError } from '#internal';
+import { readText } from './read-text.ts';
+
+/**
+ * Reads a file of JSON with comments.
+ *
+ * @param name - The file in words: `the file of prices prices.json`.
+ * @throws TypeError with the name if the file cannot be read or is not JSON.
+ */
+export async function readJsonc(name: string, path: string): Promise<unknown> {
+  const text = await readText(path).catch((cause: unknown) => {
+    throw new TypeError(`${name} cannot be read`, { cause });
+  });
+  try {
+    return parseJsonc(text);
+  } catch (cause) {
+    throw new TypeError(`${name} is not JSON: ${formatError(cause)}`, { cause });
+  }
+}
 
 /**
  * Parses JSON with comments and trailing commas. A repeated key is a problem: one of its values would be
