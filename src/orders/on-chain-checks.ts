@@ -5,7 +5,7 @@ import { AbortedError } from '../concurrency/abort.ts';
 import { DeadlineError, QueueFullError } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { ChainCall, ChainClient, Funds, Simulation } from '../ports/chain-client.ts';
-import { type Address, type Hex, parseHex } from '../protocol/hex.ts';
+import { type Hex, parseHex } from '../protocol/hex.ts';
 import type { Rules } from '../protocol/profile.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import { type AdmissionContext, getCheckQueue, type RemoteCheck } from './admission.ts';
@@ -93,7 +93,8 @@ function createSignatureCheck(
  * - orders whose wrappers provide the funds.
  *
  * With pre-hooks or a flash loan, only the state after them counts, so they are simulated. Without a simulation, values
- * that they can change are not checked: hooks can set an allowance, a flash loan can also provide the balance.
+ * that they can change are not checked: hooks can set an allowance, a flash loan can also provide the balance. Balances
+ * of the vault, or that the vault moves, cannot be simulated.
  */
 function createFundsCheck(
   candidate: VerifiedOrder,
@@ -103,59 +104,33 @@ function createFundsCheck(
   const { creation, data, owner, interactions, document } = candidate;
   const { flashloan, wrappers } = document.content;
   if (creation.signingScheme === 'presign' || wrappers.length > 0) return undefined;
-  if (data.sellTokenBalance !== 'erc20') {
-    return flashloan === undefined ? createVaultCheck(candidate, chain, vaultRelayer, rules) : undefined;
-  }
+  const { sellToken: token, sellTokenBalance: source } = data;
   const amount = getRequiredBalance(candidate, rules);
-  const query = { owner, token: data.sellToken, spender: vaultRelayer };
+  const query = { owner, token, spender: vaultRelayer };
   const prepared = interactions.pre.length > 0 || flashloan !== undefined;
-  const { simulate, balanceAndAllowance } = chain;
+  const { simulate, balanceAndAllowance, vaultFunds } = chain;
 
-  if (prepared && simulate !== undefined) {
+  if (prepared && simulate !== undefined && source === 'erc20') {
     return {
       check: 'simulate',
       async run(call) {
         const simulation = { ...query, amount, pre: interactions.pre, flashloan };
         const result = assertSimulation(await simulate.call(chain, simulation, call));
-        return (
-          checkFunds(result, amount, candidate, query, rules) ??
-          (result.balance < amount ? undefined : checkTransfer(result, query))
-        );
+        const rejection = checkFunds(result, amount, candidate, query, rules);
+        if (rejection !== undefined || result.balance < amount || result.transferRevert === undefined) return rejection;
+        return createTransferError(query, result.transferRevert);
       },
     };
   }
-  if (flashloan !== undefined || balanceAndAllowance === undefined) return undefined;
+  const readFunds =
+    source === 'erc20' ? balanceAndAllowance?.bind(chain, query) : vaultFunds?.bind(chain, { ...query, source });
+  if (flashloan !== undefined || readFunds === undefined) return undefined;
   return {
-    check: 'balanceAndAllowance',
+    check: source === 'erc20' ? 'balanceAndAllowance' : 'vaultFunds',
     async run(call) {
-      const funds = assertFunds(await balanceAndAllowance.call(chain, query, call));
+      const funds = assertFunds(await readFunds(call));
       if (funds === undefined) return createTransferError(query);
       return prepared ? checkBalance(funds, amount, query) : checkFunds(funds, amount, candidate, query, rules);
-    },
-  };
-}
-
-/** Creates the check of a balance of the vault, or of a balance that the vault moves. It cannot be simulated. */
-function createVaultCheck(
-  candidate: VerifiedOrder,
-  chain: ChainClient,
-  spender: Address,
-  rules: Rules,
-): OnChainCheck | undefined {
-  const { data, owner, interactions } = candidate;
-  const { sellTokenBalance: source, sellToken: token } = data;
-  const { vaultFunds } = chain;
-  if (source === 'erc20' || vaultFunds === undefined) return undefined;
-  const amount = getRequiredBalance(candidate, rules);
-  return {
-    check: 'vaultFunds',
-    async run(call) {
-      const query = { owner, token, spender };
-      const funds = assertFunds(await vaultFunds.call(chain, { ...query, source }, call));
-      if (funds === undefined) return createTransferError(query);
-      return interactions.pre.length > 0
-        ? checkBalance(funds, amount, query)
-        : checkFunds(funds, amount, candidate, query, rules);
     },
   };
 }
@@ -201,10 +176,6 @@ function checkAllowance({ allowance }: Funds, required: bigint, query: FundsSubj
   const numbers = { token, owner, spender, required: required.toString(), available: allowance.toString() };
   const description = `the owner allows ${spender} to move ${allowance} of the sell token, ${required} are required`;
   return new OrderBookError('InsufficientAllowance', description, numbers);
-}
-
-function checkTransfer({ transferRevert }: Simulation, query: FundsSubject): OrderBookError | undefined {
-  return transferRevert === undefined ? undefined : createTransferError(query, transferRevert);
 }
 
 /** Creates the rejection of a token that cannot be transferred now, or whose amounts cannot be read. */
