@@ -43,18 +43,16 @@ const TRADE_COLUMNS = [
   'buyAmount',
 ] as const satisfies readonly (keyof OrderTrade)[];
 
-/** The first line of a file of orders. */
-export const ORDER_CSV_HEADER = /* @__PURE__ */ toCsvLine(['chainId', 'env', ...ORDER_COLUMNS]);
+/** Format of a file of orders. */
+export const ORDER_CSV = {
+  header: /* @__PURE__ */ toCsvLine(['chainId', 'env', ...ORDER_COLUMNS]),
+  toLine: ({ chainId, env, order }: AccountOrder): string =>
+    toCsvLine([chainId, env, ...ORDER_COLUMNS.map((name) => order[name])]),
+};
 
-/** The first line of a file of trades. */
-export const TRADE_CSV_HEADER = /* @__PURE__ */ toCsvLine(['chainId', 'env', 'timestamp', ...TRADE_COLUMNS]);
-
-/** Formats an order as a line of CSV. */
-export function orderToCsv({ chainId, env, order }: AccountOrder): string {
-  return toCsvLine([chainId, env, ...ORDER_COLUMNS.map((name) => order[name])]);
-}
-
-/** Formats a trade as a line of CSV. */
-export function tradeToCsv({ chainId, env, timestamp, trade }: AccountTrade): string {
-  return toCsvLine([chainId, env, timestamp, ...TRADE_COLUMNS.map((name) => trade[name])]);
-}
+/** Format of a file of trades. */
+export const TRADE_CSV = {
+  header: /* @__PURE__ */ toCsvLine(['chainId', 'env', 'timestamp', ...TRADE_COLUMNS]),
+  toLine: ({ chainId, env, timestamp, trade }: AccountTrade): string =>
+    toCsvLine([chainId, env, timestamp, ...TRADE_COLUMNS.map((name) => trade[name])]),
+};

@@ -27,16 +27,10 @@ const listOrders: AccountRoute = {
   async handle(call) {
     const { accounts, param, work } = call;
     const [account, query] = [param('account'), pageQuery(call)];
-    if (!isCsvRequested(call)) {
-      const { orders, next } = await accounts.history.orders(account, query, work);
-      return pageResponse(call, next, (headers) => jsonResponse(200, orders, headers));
-    }
-    const { ORDER_CSV_HEADER: header, orderToCsv } = await loadHistoryCsv();
-    if (isWhole(query)) return streamCsv('orders', header, accounts.history.allOrders(account, work), orderToCsv, work);
+    const csv = isCsvRequested(call) ? (await loadHistoryCsv()).ORDER_CSV : undefined;
+    if (csv && isWhole(query)) return streamCsv('orders', csv, accounts.history.allOrders(account, work), work);
     const { orders, next } = await accounts.history.orders(account, query, work);
-    return pageResponse(call, next, (headers) =>
-      csvResponse('orders', header + orders.map(orderToCsv).join(''), headers),
-    );
+    return pageResponse(call, 'orders', orders, next, csv);
   },
 };
 
@@ -48,16 +42,10 @@ const listTrades: AccountRoute = {
   async handle(call) {
     const { accounts, param, work } = call;
     const [account, query] = [param('account'), pageQuery(call)];
-    if (!isCsvRequested(call)) {
-      const { trades, next } = await accounts.history.trades(account, query, work);
-      return pageResponse(call, next, (headers) => jsonResponse(200, trades, headers));
-    }
-    const { TRADE_CSV_HEADER: header, tradeToCsv } = await loadHistoryCsv();
-    if (isWhole(query)) return streamCsv('trades', header, accounts.history.allTrades(account, work), tradeToCsv, work);
+    const csv = isCsvRequested(call) ? (await loadHistoryCsv()).TRADE_CSV : undefined;
+    if (csv && isWhole(query)) return streamCsv('trades', csv, accounts.history.allTrades(account, work), work);
     const { trades, next } = await accounts.history.trades(account, query, work);
-    return pageResponse(call, next, (headers) =>
-      csvResponse('trades', header + trades.map(tradeToCsv).join(''), headers),
-    );
+    return pageResponse(call, 'trades', trades, next, csv);
   },
 };
 
@@ -74,21 +62,30 @@ function pageQuery({ query }: AccountCall): HistoryQuery {
 /** Whether the request has no page, so that a file contains everything. */
 const isWhole = ({ cursor, limit }: HistoryQuery) => cursor === undefined && limit === undefined;
 
-/** Adds the address of the next page to a response (RFC 8288). */
-function pageResponse(
+/** Format of a file with rows. */
+interface CsvFormat<T> {
+  readonly header: string;
+  toLine(row: T): string;
+}
+
+/** Creates the response of a page, with the address of the next one (RFC 8288). @param csv - Absent: JSON. */
+function pageResponse<T>(
   { query }: AccountCall,
+  name: string,
+  rows: readonly T[],
   next: string | undefined,
-  respond: (headers: Readonly<Record<string, string>>) => ApiResponse,
+  csv: CsvFormat<T> | undefined,
 ): ApiResponse {
-  return respond({ ...VARY, ...nextPageLink(query, next) });
+  const headers = { ...VARY, ...nextPageLink(query, next) };
+  if (csv === undefined) return jsonResponse(200, rows, headers);
+  return csvResponse(name, csv.header + rows.map(csv.toLine).join(''), headers);
 }
 
 /** Responds with all rows. The first page is read before the response begins, so that its errors have a status. */
 async function streamCsv<T>(
   name: string,
-  header: string,
+  { header, toLine }: CsvFormat<T>,
   pages: AsyncIterable<readonly T[]>,
-  toLine: (row: T) => string,
   work: ReadOptions,
 ): Promise<ApiResponse> {
   const iterator = pages[Symbol.asyncIterator]();

@@ -1,7 +1,7 @@
 import { OrderBookError } from 'intentbook';
 import { describe, expect, test } from 'vitest';
 import { toCsvLine } from '../../../src/account-tools/csv-line.ts';
-import { ORDER_CSV_HEADER, TRADE_CSV_HEADER } from '../../../src/accounts/history/csv.ts';
+import { ORDER_CSV, TRADE_CSV } from '../../../src/accounts/history/csv.ts';
 import { formatHistoryCursor, parseHistoryCursor } from '../../../src/accounts/history/cursor.ts';
 import type { MergeSource } from '../../../src/accounts/history/merge.ts';
 import { createMerge } from '../../../src/accounts/history/merge.ts';
@@ -48,8 +48,8 @@ describe('line of CSV', () => {
   });
 
   test('is the header of each export', () => {
-    expect(ORDER_CSV_HEADER).toMatch(/^chainId,env,uid,creationDate,.*,signingScheme,appData\r\n$/);
-    expect(TRADE_CSV_HEADER).toMatch(/^chainId,env,timestamp,blockNumber,.*,buyAmount\r\n$/);
+    expect(ORDER_CSV.header).toMatch(/^chainId,env,uid,creationDate,.*,signingScheme,appData\r\n$/);
+    expect(TRADE_CSV.header).toMatch(/^chainId,env,timestamp,blockNumber,.*,buyAmount\r\n$/);
   });
 });
 
