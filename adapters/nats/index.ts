@@ -124,7 +124,6 @@ export function natsPublisher(options: NatsPublisherOptions): NatsPublisher {
   let streams: JetStreamStreams | undefined;
   let tail: Tail | undefined;
   let hasFailed = false;
-  let unwatch = () => {};
 
   async function connect(): Promise<readonly [JetStream, JetStreamStreams]> {
     client ??= typeof jetstream === 'function' ? await jetstream() : jetstream;
@@ -164,6 +163,7 @@ export function natsPublisher(options: NatsPublisherOptions): NatsPublisher {
     clock,
     interval: INTERVAL,
     retryDelay: RETRY_DELAY,
+    watch: (wake) => log.watch(wake),
     async run(isStopping) {
       const [js, found] = await connect();
       tail ??= await readTail(found, options);
@@ -189,14 +189,8 @@ export function natsPublisher(options: NatsPublisherOptions): NatsPublisher {
   });
 
   return {
-    start() {
-      unwatch = log.watch(worker.wake);
-      worker.start();
-    },
-    async stop() {
-      unwatch();
-      await worker.stop();
-    },
+    start: worker.start,
+    stop: worker.stop,
     get position() {
       return tail?.position;
     },

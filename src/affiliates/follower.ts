@@ -85,6 +85,7 @@ export function createStatisticsFollower(context: FollowerContext) {
   const worker = createWorker({
     clock,
     interval: INTERVAL,
+    watch: (wake) => book.log.watch(wake),
     onFailure,
     async run(isStopping) {
       if (isIncomplete) return undefined;
@@ -100,7 +101,6 @@ export function createStatisticsFollower(context: FollowerContext) {
       return retryDelay > 0 ? retryDelay : undefined;
     },
   });
-  let unwatch = () => {};
 
   return {
     /** Time at which the log was last read to its end, in milliseconds since 1970. `undefined` before. */
@@ -109,13 +109,9 @@ export function createStatisticsFollower(context: FollowerContext) {
     },
     start(): void {
       [cursor, retryAt, updatedAt, isIncomplete] = [0, 0, undefined, false];
-      unwatch = book.log.watch(worker.wake);
       worker.start();
     },
-    async stop(): Promise<void> {
-      unwatch();
-      await worker.stop();
-    },
+    stop: worker.stop,
   };
 }
 

@@ -22,6 +22,8 @@ export interface WorkerOptions {
   readonly retryDelay?: number;
   /** Whether `start` runs at once. Default: true. */
   readonly runAtStart?: boolean;
+  /** Subscribes to signals that wake the worker while it is started. Returns the function that unsubscribes. */
+  readonly watch?: (wake: () => void) => Cancel;
   /**
    * Does one round of work. A long run checks `isStopping` between its steps and returns early.
    *
@@ -46,6 +48,7 @@ export function createWorker(options: WorkerOptions): Worker {
   let requested = false;
   let running: Promise<void> | undefined;
   let cancel: Cancel = () => {};
+  let unwatch: Cancel | undefined;
   /** When a failure was reported, and for how long the failures of the next runs are not. */
   let reported = { at: 0, pause: 0 };
   let begin: ((task: () => void) => void) | undefined;
@@ -102,17 +105,20 @@ export function createWorker(options: WorkerOptions): Worker {
     start() {
       stopped = false;
       stopping = false;
+      unwatch = options.watch?.(wake);
       if (runAtStart) wake();
       else if (interval !== undefined) cancel = clock.after(interval, wake);
     },
     wake,
     async stop() {
+      unwatch?.();
       stopped = true;
       stopping = true;
       cancel();
       await running;
     },
     async drain() {
+      unwatch?.();
       stopping = true;
       wake();
       await running;

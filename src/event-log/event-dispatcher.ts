@@ -49,7 +49,6 @@ export interface EntryListeners {
 export function createEventDispatcher(store: Store, clock: Clock, { hasListeners, emit, emitFailure }: EntryListeners) {
   let cursor = 0;
   let positionedAt = 0;
-  let unwatch = () => {};
   const callbacks = new Set<() => void>();
 
   const isListenedTo = () => store.traits.writers === 'single' || Object.values(EVENT_NAMES).some(hasListeners);
@@ -69,6 +68,7 @@ export function createEventDispatcher(store: Store, clock: Clock, { hasListeners
     clock,
     retryDelay: RETRY_DELAY,
     runAtStart: false,
+    watch: (wake) => store.events.watch(wake),
     onFailure: emitFailure,
     async run() {
       if (!isListenedTo()) {
@@ -95,7 +95,6 @@ export function createEventDispatcher(store: Store, clock: Clock, { hasListeners
     async start(): Promise<void> {
       cursor = await store.events.last();
       worker.start();
-      unwatch = store.events.watch(worker.wake);
     },
     /** Signals that the log may have new entries. Returns at once. */
     wake: worker.wake,
@@ -105,10 +104,7 @@ export function createEventDispatcher(store: Store, clock: Clock, { hasListeners
       return () => void callbacks.delete(onEntries);
     },
     /** Emits the remaining entries, then stops. */
-    async stop(): Promise<void> {
-      unwatch();
-      await worker.drain();
-    },
+    stop: worker.drain,
   };
 }
 

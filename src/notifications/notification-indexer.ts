@@ -105,7 +105,6 @@ export function createNotificationIndexer({
 }): NotificationIndexer {
   const { log } = book.book;
   const { feed } = book;
-  let unwatch = () => {};
   let isVerified = false;
   /** The cursor after the last batch of this process, and what `readRestart` has returned then. */
   let position: number | undefined;
@@ -203,6 +202,7 @@ export function createNotificationIndexer({
   const worker = createWorker({
     clock,
     interval: INTERVAL,
+    watch: (wake) => log.watch(wake),
     onFailure,
     async run(isStopping) {
       // With a synchronous store a long backlog would block the event loop.
@@ -215,13 +215,9 @@ export function createNotificationIndexer({
     start() {
       isVerified = false;
       position = undefined;
-      unwatch = log.watch(worker.wake);
       worker.start();
     },
-    async stop() {
-      unwatch();
-      await worker.stop();
-    },
+    stop: worker.stop,
   };
 }
 

@@ -32,7 +32,6 @@ export function createTradeFollower(
   { clock, onFailure }: Pick<AccountTools, 'clock' | 'onFailure'>,
 ): TradeFollower {
   let cursor: number | undefined;
-  let unwatch = () => {};
   let started: Promise<void> | undefined;
   let reportCaughtUp = () => {};
 
@@ -74,6 +73,7 @@ export function createTradeFollower(
   const worker = createWorker({
     clock,
     interval: INTERVAL,
+    watch: (wake) => book.log.watch(wake),
     onFailure,
     async run(isStopping) {
       while ((await processBatch()) && !isStopping()) await yieldToEventLoop();
@@ -86,13 +86,11 @@ export function createTradeFollower(
     catchUp() {
       started ??= new Promise((resolve) => {
         reportCaughtUp = resolve;
-        unwatch = book.log.watch(worker.wake);
         worker.start();
       });
       return started;
     },
     async stop() {
-      unwatch();
       await worker.stop();
       started = undefined;
       cursor = undefined;

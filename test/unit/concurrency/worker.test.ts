@@ -33,3 +33,29 @@ test('worker reports a failure that persists less and less often, and the next o
   expect(reports.slice(9)).toEqual([runs - 2, runs - 1]);
   await worker.stop();
 });
+
+test.each(['stop', 'drain'] as const)('worker subscribes to its signals from start until %s', async (end) => {
+  const wakes = new Set<() => void>();
+  let runs = 0;
+  const worker = createWorker({
+    clock: manualClock(),
+    watch(wake) {
+      wakes.add(wake);
+      return () => void wakes.delete(wake);
+    },
+    async run() {
+      runs++;
+      return undefined;
+    },
+    onFailure: () => expect.unreachable(),
+  });
+  const settle = () => new Promise((resolve) => setImmediate(resolve));
+  expect(wakes.size).toBe(0);
+  worker.start();
+  await settle();
+  for (const wake of wakes) wake();
+  await settle();
+  expect(runs).toBe(2);
+  await worker[end]();
+  expect(wakes.size).toBe(0);
+});
