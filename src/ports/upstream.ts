@@ -1,5 +1,5 @@
 import type { Address, Hex } from '../protocol/hex.ts';
-import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
+import type { OrderData } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import type { Clock } from './clock.ts';
 import type { OrderQuote } from './quote-store.ts';
@@ -185,21 +185,9 @@ export interface UpstreamOrderPage {
 }
 
 /** An order of the other book. Members that are unknown or malformed are left out, unless the order needs them. */
-export interface UpstreamOrder {
+export interface UpstreamOrder extends OrderData {
   readonly uid: Hex;
   readonly owner: Address;
-  readonly sellToken: Address;
-  readonly buyToken: Address;
-  readonly receiver: Address | null;
-  readonly sellAmount: bigint;
-  readonly buyAmount: bigint;
-  readonly validTo: number;
-  readonly appData: Hex;
-  readonly feeAmount: bigint;
-  readonly kind: OrderKind;
-  readonly partiallyFillable: boolean;
-  readonly sellTokenBalance: SellTokenSource;
-  readonly buyTokenBalance: BuyTokenDestination;
   readonly signingScheme: SigningScheme;
   readonly signature: Hex;
   /** Milliseconds since 1970. */
