@@ -21,6 +21,7 @@ import type {
 import { createAccountStore, createInMemoryLeases, DELIVERY_WINDOW, FORGOTTEN, type StoreOperations } from '#internal';
 import { createMemoryDeliveries } from './deliveries.ts';
 import { forgetAffiliate, forgetNotifications } from './forget.ts';
+import { getOrCreate } from './get-or-create.ts';
 import { createMemoryInvitations } from './invitations.ts';
 import { SortedList } from './sorted-list.ts';
 
@@ -71,7 +72,7 @@ export function memoryAccountStore(): AccountStore {
   function record(type: AccountLogEntry['type'], { account, id }: NewNotification): void {
     const entry = { id: last() + 1, account, type, notification: id };
     log.push(entry);
-    entries(logs, account, () => []).push(entry);
+    getOrCreate(logs, account, () => []).push(entry);
   }
 
   function apply(change: NotificationChange, addedAt: number): boolean {
@@ -91,7 +92,7 @@ export function memoryAccountStore(): AccountStore {
     const row: Row = { account, type, seq: last() + 1, ...existing, id, at, body, visible: true };
     const causedAt = existing?.at ?? at;
     rows.set(id, row);
-    entries(lists, row.account, () => new SortedList<Row>(newestFirst)).add(row);
+    getOrCreate(lists, row.account, () => new SortedList<Row>(newestFirst)).add(row);
     record('notification', row);
     for (const subscription of subscriptions.values()) {
       const isSubscribed = subscription.account === row.account && subscription.types.includes(row.type);
@@ -109,7 +110,7 @@ export function memoryAccountStore(): AccountStore {
     let changed = 0;
     const addedAt = now();
     for (const change of changes) if (apply(change, addedAt)) changed++;
-    const stored = entries(marks, feed, () => new Map<string, string>());
+    const stored = getOrCreate(marks, feed, () => new Map<string, string>());
     for (const { key, value } of given) {
       if (value === null) stored.delete(key);
       else stored.set(key, value);
@@ -298,13 +299,4 @@ export function memoryAccountStore(): AccountStore {
 
 function newestFirst(a: NotificationCursor, b: NotificationCursor): number {
   return b.at - a.at || b.seq - a.seq;
-}
-
-function entries<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  let value = map.get(key);
-  if (value === undefined) {
-    value = make();
-    map.set(key, value);
-  }
-  return value;
 }

@@ -20,6 +20,7 @@ import type {
 import type { OrderProgress, RowChange } from 'intentbook/store-kit';
 import { checkCancellable, createExpiryEvent, emitsExpiry, getEndTime, getOrderStatus, unpackUid } from '#internal';
 import type { MemoryAppData } from './app-data.ts';
+import { getOrCreate } from './get-or-create.ts';
 import { SortedList } from './sorted-list.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -59,7 +60,7 @@ export function createMemoryOrders({
   const tombstones = new Map<string, number>();
 
   const getLiveOrders = (row: { owner: string; quotaClass: string }) =>
-    entry(live, `${row.owner} ${row.quotaClass}`, () => new SortedList<Row>(soonestFirst));
+    getOrCreate(live, `${row.owner} ${row.quotaClass}`, () => new SortedList<Row>(soonestFirst));
 
   function count(owner: string, quotaClass: string, now: number): number {
     const list = getLiveOrders({ owner, quotaClass });
@@ -122,7 +123,8 @@ export function createMemoryOrders({
   function addRow(row: Row): void {
     rows.set(row.uid, row);
     byAge.add(row);
-    for (const account of getAccounts(row)) entry(byAccount, account, () => new SortedList<Row>(newestFirst)).add(row);
+    for (const account of getAccounts(row))
+      getOrCreate(byAccount, account, () => new SortedList<Row>(newestFirst)).add(row);
     addLive(row);
   }
 
@@ -337,13 +339,4 @@ function matches(row: Row, query: OrderQuery): boolean {
     (query.status === undefined ||
       (row.expiryRecorded ? 'expired' : getOrderStatus(row, query.status.now)) === query.status.is)
   );
-}
-
-function entry<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  let value = map.get(key);
-  if (value === undefined) {
-    value = make();
-    map.set(key, value);
-  }
-  return value;
 }

@@ -1,4 +1,5 @@
 import type { NewQuote, OrderQuote, QuoteQuery, QuoteTerms } from 'intentbook';
+import { getOrCreate } from './get-or-create.ts';
 import { SortedList } from './sorted-list.ts';
 
 interface Row extends NewQuote {
@@ -17,9 +18,7 @@ export function createMemoryQuotes() {
       const row = { ...quote, id: ++last };
       rows.set(row.id, row);
       byExpiry.add(row);
-      const list = byTerms.get(toKey(row)) ?? new SortedList<Row>(bestFirst);
-      byTerms.set(toKey(row), list);
-      list.add(row);
+      getOrCreate(byTerms, toKey(row), () => new SortedList<Row>(bestFirst)).add(row);
       return row.id;
     },
     match(query: QuoteQuery): OrderQuote | undefined {

@@ -1,15 +1,13 @@
 import type { Task, TaskChange } from 'intentbook';
+import { getOrCreate } from './get-or-create.ts';
 import { SortedList } from './sorted-list.ts';
 
 /** Creates durable tasks without entries. All methods are synchronous, so each is one atomic step. */
 export function createMemoryTasks() {
   const kinds = new Map<string, { readonly byKey: Map<string, Task>; readonly byDue: SortedList<Task> }>();
 
-  function ofKind(kind: string) {
-    const known = kinds.get(kind) ?? { byKey: new Map(), byDue: new SortedList<Task>(soonestFirst) };
-    kinds.set(kind, known);
-    return known;
-  }
+  const ofKind = (kind: string) =>
+    getOrCreate(kinds, kind, () => ({ byKey: new Map(), byDue: new SortedList<Task>(soonestFirst) }));
 
   function write({ kind, key, version, to }: TaskChange): boolean {
     const { byKey, byDue } = ofKind(kind);
