@@ -122,8 +122,12 @@ export function createOrderTable(
     insert(inserts: readonly OrderInsert[], options?: InsertOptions): InsertOutcome[] {
       const transaction = options?.transaction;
       const work = () => inserts.map(insertOne);
-      if (transaction === undefined) return reportUnknown(inserts, () => write('insert orders', work));
-      return join('insert orders', transaction, work);
+      if (transaction !== undefined) return join('insert orders', transaction, work);
+      try {
+        return write('insert orders', work);
+      } catch (error) {
+        return toUnknownOutcomes(error, inserts);
+      }
     },
 
     ...createOrderReads(session),
@@ -170,14 +174,10 @@ function toCancellableOrder(uid: Buffer, row: CancellableOrderRow): CancellableO
   };
 }
 
-/** Runs an insert. Its outcomes are unknown if the commit failed without a result. */
-function reportUnknown(inserts: readonly OrderInsert[], insert: () => InsertOutcome[]): InsertOutcome[] {
-  try {
-    return insert();
-  } catch (error) {
-    if (!(error instanceof StoreError) || error.code !== 'OutcomeUnknown') throw error;
-    return inserts.map(() => ({ status: 'unknown' }));
-  }
+/** Returns unknown outcomes if a commit failed without a result. @throws any other error. */
+export function toUnknownOutcomes(error: unknown, inserts: readonly OrderInsert[]): InsertOutcome[] {
+  if (!(error instanceof StoreError) || error.code !== 'OutcomeUnknown') throw error;
+  return inserts.map(() => ({ status: 'unknown' }));
 }
 
 /** Creates the reads of orders by their UIDs. */

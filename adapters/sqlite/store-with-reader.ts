@@ -1,8 +1,9 @@
-import type { EventStore, InsertOptions, InsertOutcome, OrderInsert, Store, StoreContext } from 'intentbook';
+import type { EventStore, InsertOptions, OrderInsert, Store, StoreContext } from 'intentbook';
 import { StoreError } from 'intentbook';
 import type { StoreOperations } from 'intentbook/store-kit';
 import { connectReader, type SqliteConnection, type SqliteSource } from './connection.ts';
 import { toStoreError } from './database-driver.ts';
+import { toUnknownOutcomes } from './orders.ts';
 import { createReaderLease } from './read-only.ts';
 import { assembleBook, createStoreFromOperations, type SqliteBook } from './store.ts';
 import type { WriteOperations } from './write-operations.ts';
@@ -75,7 +76,10 @@ function withWrites(book: SqliteBook, writer: SqliteWriter, watch: EventStore['w
       total: orders.total,
       insert: async (inserts: readonly OrderInsert[], options?: InsertOptions) => {
         book.assertIntact();
-        if (options?.transaction === undefined) return insert(writer, inserts);
+        if (options?.transaction === undefined) {
+          // If a thread ends during an insert, the orders may be stored or not.
+          return call('insertOrders', inserts).catch((error) => toUnknownOutcomes(error, inserts));
+        }
         if (writer.onJoined === undefined) {
           throw new StoreError('Unsupported', 'a store on its own file has no host transaction to join');
         }
@@ -133,14 +137,4 @@ function withWrites(book: SqliteBook, writer: SqliteWriter, watch: EventStore['w
       }
     },
   };
-}
-
-/** If a thread ends during an insert, the orders may be stored or not. */
-async function insert({ call }: SqliteWriter, inserts: readonly OrderInsert[]): Promise<InsertOutcome[]> {
-  try {
-    return await call('insertOrders', inserts);
-  } catch (error) {
-    if (!(error instanceof StoreError) || error.code !== 'OutcomeUnknown') throw error;
-    return inserts.map(() => ({ status: 'unknown' }));
-  }
 }
