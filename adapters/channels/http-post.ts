@@ -2,6 +2,7 @@ import { type LookupAddress, type LookupAllOptions, lookup, promises } from 'nod
 import { type IncomingHttpHeaders, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import type { DeliveryResult } from 'intentbook';
 import {
   formatNetwork,
   formatSecret,
@@ -81,6 +82,18 @@ export interface Posted {
   readonly body: string;
   /** Value of `Retry-After`, in seconds. */
   readonly retryAfter?: number;
+}
+
+/**
+ * Converts a response to the result of a delivery.
+ *
+ * @param gone - Statuses after which the subscription is removed.
+ */
+export function toDeliveryResult({ status, retryAfter }: Posted, gone: readonly number[]): DeliveryResult {
+  if (status >= 200 && status < 300) return { status: 'delivered' };
+  const error = `responded with ${status}`;
+  if (gone.includes(status)) return { status: 'gone', error };
+  return { status: 'failed', error, ...(retryAfter === undefined ? {} : { retryAfter }) };
 }
 
 export interface PostOptions {

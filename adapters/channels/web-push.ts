@@ -1,9 +1,9 @@
 import { createECDH, createPublicKey } from 'node:crypto';
 import { isIP } from 'node:net';
-import type { Channel, ChannelDelivery, DeliveryResult } from 'intentbook';
+import type { Channel, ChannelDelivery } from 'intentbook';
 import type { Notification } from 'intentbook/accounts';
 import { assertKnownOptions, importPackage } from '#internal';
-import { createAddressGuard, type Posted, post } from './http-post.ts';
+import { createAddressGuard, post, toDeliveryResult } from './http-post.ts';
 
 /** VAPID keys of the host, which identify it to push services. */
 export interface WebPushOptions {
@@ -84,7 +84,8 @@ export function webPushChannel(options: WebPushOptions): Channel {
         topic: delivery.id.replace(/^msg_/, ''),
       });
       const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
-      return toResult(await post({ url: target.endpoint, headers, body: request.body, signal, guard }));
+      const posted = await post({ url: target.endpoint, headers, body: request.body, signal, guard });
+      return toDeliveryResult(posted, [404, 410]); // the subscription does not exist (RFC 8030, 7.3)
     },
   };
 }
@@ -176,12 +177,4 @@ function formatPayload({ id, body }: ChannelDelivery): string {
   const { type, timestamp } = JSON.parse(body) as Notification; // rendered from a notification
   const [jsonId, jsonType, jsonTime] = [id, type, timestamp].map((value) => JSON.stringify(value));
   return `{"id":${jsonId},"type":${jsonType},"timestamp":${jsonTime},"data":${body}}`;
-}
-
-/** Converts the response of a push service. With 404 and 410, the subscription does not exist (RFC 8030, 7.3). */
-function toResult({ status, retryAfter }: Posted): DeliveryResult {
-  if (status >= 200 && status < 300) return { status: 'delivered' };
-  const error = `responded with ${status}`;
-  if (status === 404 || status === 410) return { status: 'gone', error };
-  return { status: 'failed', error, ...(retryAfter === undefined ? {} : { retryAfter }) };
 }

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
-import type { Channel, ChannelDelivery, DeliveryResult } from 'intentbook';
+import type { Channel, ChannelDelivery } from 'intentbook';
 import type { Notification } from 'intentbook/accounts';
 import { assertKnownOptions } from '#internal';
-import { BusyAddress, createAddressGuard, type Posted, post } from './http-post.ts';
+import { BusyAddress, createAddressGuard, post, toDeliveryResult } from './http-post.ts';
 
 /** Options of the webhook channel. */
 export interface WebhookOptions {
@@ -48,7 +48,8 @@ export function webhookChannel(options: WebhookOptions = {}): Channel {
       const headers = { ...json, ...createSignatureHeaders(delivery, body) };
       const url = delivery.subscription.target;
       try {
-        return toResult(await post({ url, headers, body, signal, guard, enter }));
+        // Standard Webhooks requires that the subscription is removed after 410.
+        return toDeliveryResult(await post({ url, headers, body, signal, guard, enter }), [410]);
       } catch (failure) {
         if (failure instanceof BusyAddress) return { status: 'deferred' };
         throw failure;
@@ -77,12 +78,4 @@ function createSignatureHeaders({ id, now, subscription }: ChannelDelivery, body
   const key = Buffer.from((subscription.secret ?? '').replace(/^whsec_/, ''), 'base64');
   const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
-}
-
-/** Converts a response. With 410, Standard Webhooks requires that the subscription is removed. */
-function toResult({ status, retryAfter }: Posted): DeliveryResult {
-  if (status >= 200 && status < 300) return { status: 'delivered' };
-  const error = `responded with ${status}`;
-  if (status === 410) return { status: 'gone', error };
-  return { status: 'failed', error, ...(retryAfter === undefined ? {} : { retryAfter }) };
 }
