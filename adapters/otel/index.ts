@@ -105,20 +105,27 @@ export function traceApi(tracer: Tracer, api: Api): Api {
   return {
     ...(api.handlesPath && { handlesPath: api.handlesPath.bind(api) }),
     handle: (request) =>
-      tracer.startActiveSpan(request.method, { kind: SERVER }, async (span) => {
+      runInSpan(tracer, request.method, SERVER, async (span) => {
         span.setAttributes({ 'http.request.method': request.method, 'url.path': request.path });
-        try {
-          const response = await api.handle(request);
-          endRequest(span, request, response.status, await routeNames);
-          return response;
-        } catch (failure) {
-          span.setStatus({ code: ERROR });
-          throw failure;
-        } finally {
-          span.end();
-        }
+        const response = await api.handle(request);
+        endRequest(span, request, response.status, await routeNames);
+        return response;
       }),
   };
+}
+
+/** Runs work in an active span. A failure sets the status "error". */
+function runInSpan<T>(tracer: Tracer, name: string, kind: number, work: (span: Span) => Promise<T>): Promise<T> {
+  return tracer.startActiveSpan(name, { kind }, async (span) => {
+    try {
+      return await work(span);
+    } catch (failure) {
+      span.setStatus({ code: ERROR });
+      throw failure;
+    } finally {
+      span.end();
+    }
+  });
 }
 
 type RouteNames = ReturnType<typeof createRouteNames>;
@@ -174,19 +181,12 @@ export function traceChannel(tracer: Tracer, channel: Channel): Channel {
     ...(channel.start && { start: channel.start.bind(channel) }),
     ...(channel.stop && { stop: channel.stop.bind(channel) }),
     deliver: (delivery, call) =>
-      tracer.startActiveSpan(`intentbook deliver ${channel.name}`, { kind: PRODUCER }, async (span) => {
+      runInSpan(tracer, `intentbook deliver ${channel.name}`, PRODUCER, async (span) => {
         span.setAttributes({ 'intentbook.channel': channel.name, 'intentbook.delivery': delivery.id });
-        try {
-          const result = await channel.deliver(delivery, call);
-          span.setAttributes({ 'intentbook.status': result.status });
-          if ('error' in result) span.setStatus({ code: ERROR, message: result.error });
-          return result;
-        } catch (failure) {
-          span.setStatus({ code: ERROR });
-          throw failure;
-        } finally {
-          span.end();
-        }
+        const result = await channel.deliver(delivery, call);
+        span.setAttributes({ 'intentbook.status': result.status });
+        if ('error' in result) span.setStatus({ code: ERROR, message: result.error });
+        return result;
       }),
   };
 }
