@@ -1,3 +1,4 @@
+import { setBounded } from '../concurrency/bounded-map.ts';
 import { withDeadline } from '../concurrency/deadline.ts';
 import { thenAlways } from '../concurrency/yield.ts';
 import { type Clock, readMonotonic } from '../ports/clock.ts';
@@ -75,10 +76,7 @@ export function createSourceCache<Q, V>(context: SourceCacheOptions<Q, V>) {
 
   function write(key: string, value: V): void {
     if (ttl === 0) return;
-    cache.delete(key);
-    cache.set(key, { value, at: readMonotonic(clock) });
-    const [oldest] = cache.keys();
-    if (cache.size > maxEntries && oldest !== undefined) cache.delete(oldest);
+    setBounded(cache, key, { value, at: readMonotonic(clock) }, maxEntries);
   }
 
   function read(key: string): CachedValue<V> | undefined {

@@ -1,4 +1,5 @@
 import type { FindDocument } from '../admission/documents.ts';
+import { setBounded } from '../concurrency/bounded-map.ts';
 import { createRequestCoalescer } from '../concurrency/coalesce.ts';
 import { createDeadlineLimiter, QueueFullError } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
@@ -52,10 +53,7 @@ export function createDocumentFinder(
   }
 
   function write(hash: Hex, text: string | undefined): void {
-    entries.delete(hash);
-    entries.set(hash, { text, at: readMonotonic(clock) });
-    const [oldest] = entries.keys();
-    if (entries.size > MAX_ENTRIES && oldest !== undefined) entries.delete(oldest);
+    setBounded(entries, hash, { text, at: readMonotonic(clock) }, MAX_ENTRIES);
   }
 
   async function query(hash: Hex): Promise<string | undefined> {

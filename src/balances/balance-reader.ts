@@ -1,3 +1,4 @@
+import { setBounded } from '../concurrency/bounded-map.ts';
 import { DeadlineError, withDeadline } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { ChainCall, ChainClient, Funds, FundsQuery, TokenInfo } from '../ports/chain-client.ts';
@@ -143,9 +144,9 @@ function createTokenInfoReader(chain: ChainClient | undefined, native: TokenInfo
       const infos = await queryTokens(batch, call);
       for (const [n, token] of batch.entries()) {
         const info = toTokenInfo(infos[n]);
-        if (info === undefined) putBounded(missing, token, readMonotonic(clock));
+        if (info === undefined) setBounded(missing, token, readMonotonic(clock), MAX_TOKENS);
         else {
-          putBounded(cache, token, { info, queriedAt: readMonotonic(clock) });
+          setBounded(cache, token, { info, queriedAt: readMonotonic(clock) }, MAX_TOKENS);
           known.set(token, info);
         }
       }
@@ -159,14 +160,6 @@ function createTokenInfoReader(chain: ChainClient | undefined, native: TokenInfo
   }
 
   return getTokensInfo;
-}
-
-/** Adds an entry to a cache and removes the oldest entry above the maximum. */
-function putBounded<T>(cache: Map<Address, T>, token: Address, value: T): void {
-  cache.delete(token);
-  cache.set(token, value);
-  const [oldest] = cache.keys();
-  if (cache.size > MAX_TOKENS && oldest !== undefined) cache.delete(oldest);
 }
 
 /** Keeps the members with a valid type, because tokens are untrusted contracts. */

@@ -1,4 +1,5 @@
 import { type AbortState, assertNotAborted, countRows, type ReadOptions } from '../concurrency/abort.ts';
+import { setBounded } from '../concurrency/bounded-map.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import { thenAlways } from '../concurrency/yield.ts';
 import type { TradeChainEvent, TradeCursor } from '../ports/chain-store.ts';
@@ -115,10 +116,7 @@ export function createSurplusReader({ chain, orders, events }: Pick<Store, 'chai
       known !== undefined && update === 'none'
         ? { ...known, through: last }
         : await add(account, update === 'add' ? known : undefined, last, step);
-    cache.delete(account);
-    cache.set(account, sum);
-    const [oldest] = cache.keys();
-    if (cache.size > MAX_ACCOUNTS && oldest !== undefined) cache.delete(oldest);
+    setBounded(cache, account, sum, MAX_ACCOUNTS);
     return sum.total;
   }
 

@@ -1,3 +1,4 @@
+import { setBounded } from '../concurrency/bounded-map.ts';
 import { OrderBookError } from '../errors.ts';
 import { type Clock, isRecent, readMonotonic } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
@@ -41,10 +42,7 @@ export function createNativePrices(options: NativePricesOptions) {
 
   function writeCache(token: Address, responses: readonly Decimal[]): void {
     if (responses.length === 0 || ttl <= 0) return;
-    cache.delete(token);
-    cache.set(token, { price: median(responses), at: readMonotonic(clock) });
-    const [oldest] = cache.keys();
-    if (cache.size > CAPACITY && oldest !== undefined) cache.delete(oldest);
+    setBounded(cache, token, { price: median(responses), at: readMonotonic(clock) }, CAPACITY);
   }
 
   /**

@@ -1,3 +1,4 @@
+import { setBounded } from '../../concurrency/bounded-map.ts';
 import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import type { PricePoint } from '../../ports/price-history.ts';
 import type { Address } from '../../protocol/hex.ts';
@@ -71,10 +72,7 @@ export function createObservedPrices(dollarTokens: ReadonlySet<Address>) {
     const periods = prices.get(token) ?? new Map<number, number>();
     periods.set(toPeriod(at), price);
     for (const period of periods.keys()) if (period < at - MAX_AGE) periods.delete(period);
-    prices.delete(token);
-    prices.set(token, periods);
-    const [oldest] = prices.keys();
-    if (prices.size > MAX_PRICED_TOKENS && oldest !== undefined) prices.delete(oldest);
+    setBounded(prices, token, periods, MAX_PRICED_TOKENS);
   }
 
   function addTrade(trade: PricedTrade): void {

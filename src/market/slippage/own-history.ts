@@ -1,4 +1,5 @@
 import type { AccountTools } from '../../account-tools/account-tools.ts';
+import { setBounded } from '../../concurrency/bounded-map.ts';
 import { createWorker } from '../../concurrency/worker.ts';
 import { readMonotonic } from '../../ports/clock.ts';
 import type { PriceHistorySource } from '../../ports/price-history.ts';
@@ -92,10 +93,7 @@ export function createOwnHistory({
 
   function sample(query: UsdPriceQuery): void {
     const key = `${query.chainId} ${query.token}`;
-    sampled.delete(key);
-    sampled.set(key, { query, at: readMonotonic(clock) });
-    const [oldest] = sampled.keys();
-    if (sampled.size > MAX_SAMPLED && oldest !== undefined) sampled.delete(oldest);
+    setBounded(sampled, key, { query, at: readMonotonic(clock) }, MAX_SAMPLED);
     if (!sampling) sampler.start();
     sampling = true;
   }
