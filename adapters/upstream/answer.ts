@@ -19,6 +19,8 @@ export type Verdict =
       readonly reason: string;
       readonly httpStatus?: number;
       readonly pause?: PauseRequest;
+      /** Whether the caller has ended the request, so that nothing is known of the other book. */
+      readonly isCancelled?: boolean;
     }
   /** The request had no effect. */
   | { readonly outcome: 'blocked'; readonly pause: PauseRequest };

@@ -92,11 +92,12 @@ export function createConnection(access: Access) {
       return { status: 'blocked', reason, until: session.clock.now() + RETRY_KEY };
     }
     const { reserve } = session;
-    const turn = await prepared.budget.acquire(request.class, { maxWait: timeouts.wait, signal, reserve });
-    if ('status' in turn) return turn;
     const url = getEndpoint(service, path);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     const content = body === undefined ? {} : { body: JSON.stringify(body) };
+    // Last, since a turn must be ended.
+    const turn = await prepared.budget.acquire(request.class, { maxWait: timeouts.wait, signal, reserve });
+    if ('status' in turn) return turn;
     return { turn, url, init: { method, headers: prepared.headers, redirect: 'manual', ...content } };
   }
 
@@ -123,7 +124,7 @@ export function createConnection(access: Access) {
         signal,
       );
     } catch (error) {
-      if (signal?.aborted) return { outcome: 'lost', reason: 'the call was cancelled' };
+      if (signal?.aborted) return { outcome: 'lost', reason: 'the call was cancelled', isCancelled: true };
       return error instanceof DeadlineError ? { outcome: 'lost', reason: error.message } : classifyError(error);
     }
   }
@@ -222,6 +223,7 @@ export function finish({ clock }: Session, turn: Turn, verdict: Verdict): CallRe
 function getEnd(verdict: Verdict): CallEnd {
   if (verdict.outcome === 'blocked') return verdict.pause;
   if (verdict.outcome !== 'lost') return 'answered';
+  if (verdict.isCancelled) return 'cancelled';
   // A 500 is an answer: the class is not paused because of one order.
   return verdict.pause ?? (verdict.httpStatus === undefined ? 'lost' : 'answered');
 }

@@ -19,7 +19,7 @@ const DELAYS = {
 /** Milliseconds after which a call that met a running probe is tried again. */
 const PROBE_WAIT = 1000;
 
-/** How a call ended, as far as a pause depends on it. `cancelled`: it was not sent. */
+/** How a call ended, as far as a pause depends on it. `cancelled`: it was not sent, or has no result. */
 export type CallEnd = 'answered' | 'lost' | 'cancelled' | PauseRequest;
 
 /** The pause of one class of calls. After it, one call is sent as a probe, and decides whether the class continues. */

@@ -1,5 +1,5 @@
 import type { UpstreamQuote } from 'intentbook';
-import { createAsyncQueue, onAbort, readMonotonic } from '#internal';
+import { createAsyncQueue, formatError, onAbort, readMonotonic } from '#internal';
 import { classifyError, parseError, type Verdict } from './answer.ts';
 import type { Connection, Request, Session, StartedRequest } from './connection.ts';
 import { finish, getFailureReason, linkSignals, report } from './connection.ts';
@@ -19,10 +19,12 @@ export function streamUpstreamQuotes(
 ): AsyncIterable<UpstreamQuote> {
   const link = linkSignals(session.closed, request.signal);
   const quotes = createAsyncQueue<UpstreamQuote>(link.abort);
-  void run(connection, session, { ...request, signal: link.signal }, link.abort, quotes.push).finally(() => {
-    link.unlink();
-    quotes.finish();
-  });
+  void run(connection, session, { ...request, signal: link.signal }, link.abort, quotes.push)
+    .catch((error: unknown) => quotes.push({ status: 'failed', reason: formatError(error) }))
+    .finally(() => {
+      link.unlink();
+      quotes.finish();
+    });
   return quotes;
 }
 
@@ -50,7 +52,8 @@ async function run(
     verdict = await receive(connection, session, started, signal, stream, push);
   } catch (error) {
     isCancelled = signal.aborted && !isTimedOut;
-    verdict = isTimedOut ? { outcome: 'lost', reason: `no response within ${limit} ms` } : classifyError(error);
+    const reason = isCancelled ? 'the call was cancelled' : `no response within ${limit} ms`;
+    verdict = signal.aborted ? { outcome: 'lost', reason, isCancelled } : classifyError(error);
   } finally {
     cancelTimer();
     abort();

@@ -1,5 +1,6 @@
 import type { RequestKind } from '../ports/limiter.ts';
 import type { ApiRequest } from './message.ts';
+import { LAST_EVENT_ID } from './query.ts';
 
 /**
  * The cost of a route, in tokens of the rate limit. One token pays for about a millisecond of work. The table in
@@ -68,8 +69,8 @@ export const unknownRows: EstimateRows = () => undefined;
 export const fewRows: EstimateRows = () => 1;
 
 /** Estimates a stream: its rows are unknown if it resumes, and few otherwise. */
-export const resumedRows: EstimateRows = (_, request) =>
-  request.header('last-event-id') === undefined ? 1 : undefined;
+export const resumedRows: EstimateRows = (query, request) =>
+  request.header('last-event-id') || query.get(LAST_EVENT_ID) ? undefined : 1;
 
 /** Creates the cost of a read that is charged by rows. `rows` is their name in the plural. */
 export function readCost(

@@ -1,6 +1,9 @@
 import { chainByName } from '../protocol/chains.ts';
 import { invalidParameter } from '../validation/options.ts';
 
+/** Query parameter with the last event id. */
+export const LAST_EVENT_ID = 'lastEventId';
+
 /**
  * Reads a query parameter that may occur once.
  *

@@ -2,7 +2,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Stream, StreamEvent, StreamItem, StreamPosition } from '../streams/index.ts';
 import { invalidParameter } from '../validation/options.ts';
 import type { ApiRequest, ApiResponse } from './message.ts';
-import { queryText } from './query.ts';
+import { LAST_EVENT_ID, queryText } from './query.ts';
 
 /** A server-sent event (WHATWG HTML, section 9.2). `data` is one line. Without `event`, clients receive a `message`. */
 export interface ServerSentEvent {
@@ -79,9 +79,6 @@ export function resumableEventStream(stream: Stream, clock: Clock): ApiResponse 
   return streamResponse(source, clock);
 }
 
-/** Query parameter with the last event id. */
-export const LAST_EVENT_ID = 'lastEventId';
-
 /**
  * Reads the id of the last event that a client has received: from `Last-Event-ID`, which an `EventSource` sends when it
  * reconnects. Without it, from the query parameter `lastEventId`, since browsers cannot set the header of the first
@@ -104,16 +101,30 @@ const END = { done: true, value: undefined } as const;
 export function streamResponse(source: EventSource, clock: Clock): ApiResponse {
   let opening = source.opening;
   let pending: Promise<string | undefined> | undefined;
-  let onSilence: (() => void) | undefined;
+  let isSettled = false;
+  /** Continues `next` after an event, or with a keep-alive. */
+  let wake: (() => void) | undefined;
   let cancelTimer = () => {};
   let closed = false;
 
   // One timer per stream and interval. A timer per event would be costly with many subscribers.
   function startTimer(): void {
     cancelTimer = clock.after(KEEP_ALIVE_INTERVAL, () => {
-      onSilence?.();
+      wake?.();
       startTimer();
     });
+  }
+
+  /** Begins a read. Keep-alives wait for it without a reaction of their own, which it would keep until its end. */
+  function read(): Promise<string | undefined> {
+    isSettled = false;
+    const event = source.next();
+    const onEnd = () => {
+      isSettled = true;
+      wake?.();
+    };
+    event.then(onEnd, onEnd);
+    return event;
   }
 
   async function close(): Promise<void> {
@@ -136,20 +147,19 @@ export function streamResponse(source: EventSource, clock: Clock): ApiResponse {
         opening = undefined;
         return { done: false, value };
       }
-      pending ??= source.next();
-      const current = pending;
-      const silent = await new Promise<boolean>((resolve, reject) => {
-        onSilence = () => resolve(true);
-        // A reader does not end an iteration that has failed.
-        current.then(
-          () => resolve(false),
-          (failure) => close().then(() => reject(failure), reject),
-        );
+      pending ??= read();
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        if (isSettled) resolve();
       });
-      onSilence = undefined;
-      if (silent) return { done: false, value: source.keepAlive?.() ?? COMMENT };
+      wake = undefined;
+      if (!isSettled) return { done: false, value: source.keepAlive?.() ?? COMMENT };
+      const current = pending;
       pending = undefined;
-      const value = await current;
+      const value = await current.catch(async (failure: unknown) => {
+        await close(); // a reader does not end an iteration that has failed
+        throw failure;
+      });
       if (value !== undefined) return { done: false, value };
       await close();
       return END;

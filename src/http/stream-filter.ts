@@ -1,8 +1,7 @@
 import { type OrderStreamFilter, STREAM_FILTERS } from '../records/order-stream-filter.ts';
 
 import { assertKnownFilters } from '../validation/options.ts';
-import { queryText } from './query.ts';
-import { LAST_EVENT_ID } from './sse.ts';
+import { LAST_EVENT_ID, queryText } from './query.ts';
 
 /**
  * Reads the filter of an order stream. A pair is two addresses separated by a comma.

@@ -1,9 +1,11 @@
 import { createUnavailable, UpstreamError } from '../admission/upstream-error.ts';
+import { OrderBookError } from '../errors.ts';
 import type { QuoteStore } from '../ports/quote-store.ts';
 import type { UpstreamQuote } from '../ports/upstream.ts';
 import { formatDecimal, parseDecimal } from '../protocol/decimal.ts';
 import { type Address, parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { QuoteResponse, QuoteResult, QuoteStreamEvent } from '../records/quote-results.ts';
+import { formatError } from '../validation/error-text.ts';
 import type { UpstreamBook } from './context.ts';
 import { put } from './tasks.ts';
 
@@ -34,6 +36,8 @@ export function createUpstreamQuotes({ upstream, store, tasks }: UpstreamBook) {
 
   return {
     async request(request: unknown, signal?: AbortSignal): Promise<QuoteResult> {
+      const error = findFormatError(request);
+      if (error !== undefined) return { status: 'rejected', error };
       const answer = await upstream.quote(request, { signal });
       signal?.throwIfAborted();
       return toResult(answer);
@@ -45,6 +49,9 @@ export function createUpstreamQuotes({ upstream, store, tasks }: UpstreamBook) {
       throw new Error(`${upstream.name}: ${read.reason}`);
     },
     async *stream(request: unknown, signal?: AbortSignal): AsyncIterable<QuoteStreamEvent> {
+      const invalid = findFormatError(request);
+      if (invalid !== undefined) yield { type: 'error', error: invalid };
+      if (invalid !== undefined) return;
       for await (const answer of upstream.quotes(request, { signal })) {
         const result = await toResult(answer);
         yield result.status === 'quoted'
@@ -53,6 +60,16 @@ export function createUpstreamQuotes({ upstream, store, tasks }: UpstreamBook) {
       }
     },
   };
+}
+
+/** Returns the error of a request that has no JSON text, such as one with a bigint. The other book checks the rest. */
+function findFormatError(request: unknown): OrderBookError | undefined {
+  try {
+    if (JSON.stringify(request) !== undefined) return undefined;
+  } catch (cause) {
+    return new OrderBookError('InvalidBody', `the request must be JSON: ${formatError(cause)}`, { path: '' });
+  }
+  return new OrderBookError('InvalidBody', 'the request must be JSON', { path: '' });
 }
 
 /** Converts a response to a quote that orders can be linked to; `undefined` if it lacks what that needs. */

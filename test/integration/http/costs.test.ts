@@ -248,6 +248,7 @@ const GROWING: readonly Example[] = [
   ['GET /accounts/{account}/trades', () => `/accounts/${ALICE}/trades?format=csv`],
   ['GET /api/v1/orders/stream', () => '/api/v1/orders/stream', { headers: { 'last-event-id': '0' } }],
   ['GET /accounts/{account}/notifications', () => `/accounts/${ALICE}/notifications`],
+  ['GET /api/v1/orders/stream', () => '/api/v1/orders/stream?lastEventId=0'],
   [
     'GET /accounts/{account}/notifications/stream',
     () => `/accounts/${ALICE}/notifications/stream`,
@@ -425,6 +426,8 @@ describe('price of a request', () => {
     [`/api/v1/trades?owner=${ALICE}`, 4],
     [`/accounts/${ALICE}/orders?format=csv`, 4],
     [`/accounts/${ALICE}/notifications`, 4],
+    ['/api/v1/orders/stream?lastEventId=1', 4],
+    ['/api/v1/orders/stream', 1],
   ])('%s takes %i tokens before its work', async (path, tokens) => {
     expect((await small.send(path)).before).toBe(tokens);
   });

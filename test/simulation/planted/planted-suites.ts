@@ -311,4 +311,25 @@ export const SUITE_FAULTS: readonly SuiteFault[] = [
     replace: 'performance.now() - seen.at < 0 * steadyTime',
     suite: 'test/integration/server/affiliate-payouts.test.ts',
   },
+  {
+    name: 'a call that its caller ends pauses the upstream',
+    file: 'adapters/upstream/connection.ts',
+    find: "if (verdict.isCancelled) return 'cancelled';",
+    replace: '',
+    suite: 'test/unit/adapters/upstream/pause.test.ts',
+  },
+  {
+    name: 'a stream that resumes by its query pays for one row',
+    file: 'src/http/cost.ts',
+    find: "request.header('last-event-id') || query.get(LAST_EVENT_ID) ?",
+    replace: "request.header('last-event-id') || query.get(LAST_EVENT_ID) === '' ?",
+    suite: 'test/integration/http/costs.test.ts',
+  },
+  {
+    name: 'each keep-alive waits for the next event',
+    file: 'src/http/sse.ts',
+    find: 'if (isSettled) resolve();',
+    replace: 'if (isSettled) resolve();\n        void pending?.then(resolve, resolve);',
+    suite: 'test/unit/http/sse.test.ts',
+  },
 ];

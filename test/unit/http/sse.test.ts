@@ -29,6 +29,38 @@ describe('event stream', () => {
   });
 });
 
+describe('keep-alives', () => {
+  test('add nothing to a read that lasts', async () => {
+    let reactions = 0;
+    let end: (event: string) => void = () => {};
+    const event = new Promise<string>((resolve) => {
+      end = resolve;
+    });
+    const then = event.then.bind(event);
+    Object.assign(event, {
+      // biome-ignore lint/suspicious/noThenProperty: counts the reactions
+      then(...args: Parameters<typeof then>) {
+        reactions++;
+        return then(...args);
+      },
+    });
+    const reads = [event, Promise.reject(new Error('the source is broken'))];
+    reads[1]?.catch(() => {});
+    const { clock, iterator } = openStream(() => reads.shift() ?? Promise.resolve(undefined));
+    await iterator.next();
+    for (let i = 0; i < 100; i++) {
+      const next = iterator.next();
+      clock.advance(15_000);
+      expect((await next).value).toBe(': keep-alive\n\n');
+    }
+    expect(reactions).toBe(1);
+    end('data: 1\n\n'); // between two reads of the response
+    await Promise.resolve();
+    expect((await iterator.next()).value).toBe('data: 1\n\n');
+    await expect(iterator.next()).rejects.toThrow('the source is broken');
+  });
+});
+
 describe('resumable event stream', () => {
   function openResumable(position: number | undefined) {
     const clock = manualClock();

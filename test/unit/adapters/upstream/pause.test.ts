@@ -152,6 +152,41 @@ describe('key of a partner', () => {
   });
 });
 
+describe('a call that its caller ends', () => {
+  /** An upstream that responds once with 429, and then not at all. */
+  function throttled() {
+    let count = 0;
+    return upstreamFixture(() => (count++ === 0 ? json(429, {}, { 'retry-after': '1' }) : 'silence'));
+  }
+
+  it.each(['quote', 'quotes'] as const)('leaves the pause as it was: %s', async (method) => {
+    const { upstream, requests, advance } = throttled();
+    await upstream.quote({});
+    await advance(1_001);
+    const call = new AbortController();
+    const sent =
+      method === 'quote' ? upstream.quote({}, call) : upstream.quotes({}, call)[Symbol.asyncIterator]().next();
+    await settle();
+    call.abort();
+    await sent;
+    expect(upstream.status().paused).toEqual({});
+    void upstream.quote({});
+    await advance(1_000);
+    expect(requests).toHaveLength(3);
+  });
+
+  it('proves nothing if it cannot be written as JSON, and keeps no turn', async () => {
+    const { upstream } = upstreamFixture(() => json(200, { quote: {}, id: 1 }));
+    for (let i = 0; i < 4; i++) {
+      await expect(upstream.quote({ amount: 1n })).rejects.toThrow('BigInt');
+      const found: unknown[] = [];
+      for await (const each of upstream.quotes({ amount: 1n })) found.push(each);
+      expect(found).toEqual([{ status: 'failed', reason: expect.stringContaining('BigInt') }]);
+    }
+    expect(await upstream.quote({})).toMatchObject({ status: 'quoted' });
+  });
+});
+
 describe('further URLs of reads', () => {
   it('scenario 38: respond with evidence of their own request and host; writes never fail over', async () => {
     const { upstream, requests, clock } = upstreamFixture(
