@@ -74,6 +74,7 @@ export { deductProtocolFees } from './protocol/protocol-fees.ts';
 export { SIGNING_SCHEMES } from './protocol/signature.ts';
 export { subscriptionDigest } from './protocol/subscription.ts';
 export { unpackUid } from './protocol/uid.ts';
+export { MAX_UINT256 } from './protocol/uint256.ts';
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from './records/expiry-event.ts';
 export { checkCancellable, getEndTime, getOrderStatus, ORDER_STATUSES } from './records/status.ts';
 export { createAccountStore, createStore, type StoreOperations } from './store-kit/create-store.ts';

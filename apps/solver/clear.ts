@@ -1,6 +1,6 @@
 import type { Address } from 'intentbook';
-import { yieldToEventLoop } from '#internal';
-import { getGross, respectsLimit } from './execution.ts';
+import { MAX_UINT256, yieldToEventLoop } from '#internal';
+import { getGross, getLimitProducts, respectsLimit } from './execution.ts';
 import type { LiquidityState } from './liquidity.ts';
 import type { Fill } from './types.ts';
 
@@ -21,6 +21,13 @@ export interface ClearedPair {
 interface PairPrice {
   readonly base: bigint;
   readonly other: bigint;
+}
+
+/** A fill that prevents a batch. */
+interface Obstacle {
+  readonly fill: Fill;
+  /** Whether a smaller fill of the order prevents it as well. */
+  readonly isFinal: boolean;
 }
 
 /** Halvings of a partially fillable order before it is left out. */
@@ -52,7 +59,7 @@ export async function clearPair(
     signal.throwIfAborted();
     const cleared = clearAll(pair, fills, liquidity, buffer * BigInt(fills.length));
     if ('prices' in cleared) return cleared;
-    fills = without(fills, cleared.worst, halvings);
+    fills = without(fills, cleared, halvings);
   }
   return undefined;
 }
@@ -63,14 +70,14 @@ function clearAll(
   fills: readonly Fill[],
   liquidity: LiquidityState,
   buffer: bigint,
-): ClearedPair | { readonly worst: Fill | undefined } {
+): ClearedPair | Obstacle {
   const first = clearingPrice({ base, other }, fills, liquidity);
-  if (first === undefined) return { worst: largest(fills) };
+  if (first === undefined) return largest(fills);
   for (let reduction = 0; reduction <= MAX_REDUCTIONS; reduction++) {
     const { price, sells } = first;
     const prices = getPrices({ base, other }, reduced(price, sells, reduction));
     const worst = worstViolation(fills, prices);
-    if (worst !== undefined) return { worst };
+    if (worst !== undefined) return worst;
     const net = getNetPayments({ base, other }, fills, prices);
     if (net.base >= -buffer && net.other >= -buffer) return { prices, fills, swap: undefined };
     const [sellToken, buyToken] = net.base > 0n ? [base, other] : [other, base];
@@ -79,7 +86,7 @@ function clearAll(
       return { prices, fills, swap: { sellToken, buyToken, amountIn } };
     }
   }
-  return { worst: largest(fills) };
+  return largest(fills);
 }
 
 function getPrices({ base, other }: Pair, price: PairPrice): Readonly<Record<Address, bigint>> {
@@ -186,33 +193,34 @@ function getNetPayments({ base }: Pair, fills: readonly Fill[], prices: Readonly
   return { base: ofBase, other: ofOther };
 }
 
-/** Finds the fill whose limit price is furthest from the price. */
-function worstViolation(fills: readonly Fill[], prices: Readonly<Record<Address, bigint>>): Fill | undefined {
-  let worst: { readonly fill: Fill; readonly demand: bigint; readonly offer: bigint } | undefined;
+/** Finds the fill whose limit price is furthest from the price, or one that exceeds 256 bits. */
+function worstViolation(fills: readonly Fill[], prices: Readonly<Record<Address, bigint>>): Obstacle | undefined {
+  let worst: (ReturnType<typeof getLimitProducts> & { readonly fill: Fill }) | undefined;
   for (const fill of fills) {
     if (respectsLimit(fill, prices)) continue;
-    const { order } = fill;
-    const demand = BigInt(order.buyAmount) * (prices[order.buyToken] ?? 0n);
-    const offer = BigInt(order.sellAmount) * (prices[order.sellToken] ?? 0n);
-    if (worst === undefined || demand * worst.offer > worst.demand * offer) worst = { fill, demand, offer };
+    const { offer, demand } = getLimitProducts(fill, prices);
+    // The products have the signed amounts, so that those of a smaller fill are as large.
+    if (offer > MAX_UINT256) return { fill, isFinal: true };
+    if (worst === undefined || demand * worst.offer > worst.demand * offer) worst = { fill, offer, demand };
   }
-  return worst?.fill;
+  return worst && { fill: worst.fill, isFinal: false };
 }
 
 /** Returns the largest fill: without it, the liquidity is more likely to be sufficient. */
-function largest(fills: readonly Fill[]): Fill | undefined {
-  return fills.reduce<Fill | undefined>((most, fill) => {
-    return most === undefined || BigInt(fill.order.sellAmount) > BigInt(most.order.sellAmount) ? fill : most;
-  }, undefined);
+function largest(fills: readonly Fill[]): Obstacle {
+  const sellAmount = ({ order }: Fill) => BigInt(order.sellAmount);
+  const fill = fills.reduce((most, each) => (sellAmount(each) > sellAmount(most) ? each : most));
+  return { fill, isFinal: false };
 }
 
 /** Halves a partially fillable fill, or leaves it out. */
-function without(fills: readonly Fill[], worst: Fill | undefined, halvings: Map<string, number>): Fill[] {
+function without(fills: readonly Fill[], { fill: worst, isFinal }: Obstacle, halvings: Map<string, number>): Fill[] {
   return fills.flatMap((fill) => {
     if (fill !== worst) return [fill];
     const count = (halvings.get(fill.order.uid) ?? 0) + 1;
     halvings.set(fill.order.uid, count);
     const executed = fill.executed / 2n;
-    return fill.order.partiallyFillable && executed > 0n && count <= MAX_HALVINGS ? [{ ...fill, executed }] : [];
+    const isReduced = fill.order.partiallyFillable && executed > 0n && count <= MAX_HALVINGS && !isFinal;
+    return isReduced ? [{ ...fill, executed }] : [];
   });
 }

@@ -321,8 +321,8 @@ function toText(prices: Solution['prices']): Record<string, string> {
   return Object.fromEntries(Object.entries(prices).map(([token, price]) => [token, String(price)]));
 }
 
-/** The limit of a quoted order that is not fixed: any price is within it. */
-const UNLIMITED = { sell: String(2n ** 160n), buy: '1' };
+/** The limit of a quoted order that is not fixed: any price is within it, and products with prices fit in 256 bits. */
+const UNLIMITED = { sell: String(2n ** 143n), buy: '1' };
 
 /** Creates the order that a quote stands for. Its limit price is never reached. */
 function toQuotedOrder(query: URLSearchParams): AuctionOrder {

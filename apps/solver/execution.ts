@@ -1,5 +1,5 @@
 import type { Address } from 'intentbook';
-import { deductProtocolFees } from '#internal';
+import { deductProtocolFees, MAX_UINT256 } from '#internal';
 import type { Fill, Solution } from './types.ts';
 
 /** The address that stands for native currency as a buy token (GPv2Transfer.sol). */
@@ -66,10 +66,26 @@ export function getExecution(fill: Fill, prices: Solution['prices']): Execution 
   return { sold: (executed * buy) / sell, bought: executed };
 }
 
-/** Checks the limit price of an order as the contract does. */
-export function respectsLimit(fill: Fill, prices: Solution['prices']): boolean {
+/** Both sides of the limit check of an order: it pays `offer`, and its limit price demands `demand`. */
+interface LimitProducts {
+  readonly offer: bigint;
+  readonly demand: bigint;
+}
+
+/** Computes the signed amounts times the prices of a trade. */
+export function getLimitProducts(fill: Fill, prices: Solution['prices']): LimitProducts {
   const { sell, buy } = tradePrices(fill, prices);
-  return BigInt(fill.order.sellAmount) * sell >= BigInt(fill.order.buyAmount) * buy;
+  return { offer: BigInt(fill.order.sellAmount) * sell, demand: BigInt(fill.order.buyAmount) * buy };
+}
+
+/**
+ * Checks the limit price of an order as the contract does: a product above 256 bits reverts (GPv2Settlement.sol,
+ * `computeTradeExecution`: `order.sellAmount.mul(sellPrice) >= order.buyAmount.mul(buyPrice)`). Executed amounts are at
+ * most the signed ones, so that their products are not larger.
+ */
+export function respectsLimit(fill: Fill, prices: Solution['prices']): boolean {
+  const { offer, demand } = getLimitProducts(fill, prices);
+  return demand <= offer && offer <= MAX_UINT256;
 }
 
 /**

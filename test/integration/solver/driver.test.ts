@@ -1,8 +1,8 @@
 import { httpDriver } from 'intentbook/drivers';
 import type { Settler } from 'intentbook/solver';
-import { createDriver } from 'intentbook/solver';
+import { createDriver, createReferenceEngine } from 'intentbook/solver';
 import { describe, expect, it } from 'vitest';
-import { createOrder, fillAll, SOLVER } from './orders.ts';
+import { BUY, createOrder, fillAll, SELL, SOLVER } from './orders.ts';
 
 /** Creates a driver that has solved auction 1 with one solution, and a function that sends requests to it. */
 async function getDriver(settler: Partial<Settler>) {
@@ -91,6 +91,17 @@ describe('settlement of a driver', () => {
       description: `${name} must be an integer`,
     });
   });
+});
+
+it('driver: quotes a purchase at large prices', async () => {
+  const liquidity = { quote: (_sell: string, _buy: string, amount: bigint) => amount, take: () => [] };
+  const { handle } = createDriver({
+    engine: createReferenceEngine({ liquidity: { read: async () => liquidity }, wrappedNative: BUY }),
+    settler: { address: SOLVER, simulate: async () => undefined, submit: () => Promise.reject() },
+  });
+  const query = new URLSearchParams({ sellToken: SELL, buyToken: BUY, kind: 'buy', amount: String(2n ** 111n) });
+  const response = await handle(new Request(`http://driver/quote?${query}`));
+  expect(response.status).toBe(200);
 });
 
 it('driver: accepts the notification of its exclusion from auctions', async () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { getExecution, respectsLimit } from 'intentbook/solver';
 import { describe, expect, it } from 'vitest';
+import { clearPair } from '../../../apps/solver/clear.ts';
 import { BUY, createOrder, SELL } from './orders.ts';
 
 describe('execution with a fee', () => {
@@ -38,6 +39,33 @@ describe('execution with a fee', () => {
     const prices = { [SELL]: 1n, [BUY]: 1n };
     expect(respectsLimit({ order, executed: 1000n, fee: 100n }, prices)).toBe(true);
     expect(respectsLimit({ order, executed: 1000n, fee: 101n }, prices)).toBe(false);
+  });
+});
+
+describe('limit price', () => {
+  const order = createOrder(1, { sellAmount: String(2n ** 144n), buyAmount: '1' });
+
+  it('is not respected if the product of the sell amount and its price exceeds 256 bits', () => {
+    const fill = { order, executed: 1n };
+    expect(respectsLimit(fill, { [SELL]: 2n ** 112n - 1n, [BUY]: 1n })).toBe(true);
+    expect(respectsLimit(fill, { [SELL]: 2n ** 112n, [BUY]: 1n })).toBe(false);
+  });
+
+  it('is not respected if the product with a price of one trade exceeds 256 bits', () => {
+    const fill = { order: { ...order, sellAmount: String(2n ** 200n) }, executed: 2n ** 60n, fee: 1n };
+    expect(respectsLimit(fill, { [SELL]: 1n, [BUY]: 1n })).toBe(false);
+  });
+});
+
+describe('batch of a pair', () => {
+  it('leaves out an order whose prices exceed 256 bits, and fills the others', async () => {
+    const liquidity = { quote: (_sell: string, _buy: string, amount: bigint) => amount, take: () => [] };
+    const normal = { order: createOrder(1), executed: 1000n };
+    const huge = createOrder(2, { sellAmount: String(2n ** 250n), buyAmount: '1', partiallyFillable: true });
+    const fills = [normal, { order: huge, executed: 10n }];
+    const { signal } = new AbortController();
+    const cleared = await clearPair({ base: SELL, other: BUY }, fills, liquidity, 0n, signal);
+    expect(cleared?.fills).toEqual([normal]);
   });
 });
 
