@@ -1,5 +1,6 @@
 import {
   type Address,
+  type AuctionOrder,
   type Cancel,
   type Competition,
   type CompetitionSolution,
@@ -18,6 +19,7 @@ import {
 } from '#internal';
 import type { AuctionSource } from './auctions.ts';
 import { getExecution, getScore } from './execution.ts';
+import { createFailedOrders, type FailedOrder, MAX_RETRY_DELAY } from './failed-orders.ts';
 import type { Settler } from './settler.ts';
 import type { Solution, SolvableAuction, SolverEngine } from './types.ts';
 
@@ -48,7 +50,7 @@ export interface SolverResult {
     readonly reverted: boolean;
   }[];
   /** Orders whose settlement fails in a simulation, with the reason. They are tried again later. */
-  readonly failed: readonly { readonly order: Hex; readonly reason: string }[];
+  readonly failed: readonly FailedOrder[];
 }
 
 /** A solver that settles the auctions of one order book. */
@@ -73,15 +75,8 @@ interface Progress {
     readonly orders: readonly Hex[];
     readonly reverted: boolean;
   }[];
-  readonly failed: { readonly order: Hex; readonly reason: string }[];
+  readonly failed: FailedOrder[];
 }
-
-/**
- * Delay before a failed order is tried again, in milliseconds; doubled with each failure. After a settlement whose
- * result is unknown it is the maximum.
- */
-const RETRY_DELAY = 1_000;
-const MAX_RETRY_DELAY = 60_000;
 
 /**
  * Creates a solver: reads auctions, solves them, simulates the settlements, submits them, and records the competition.
@@ -100,7 +95,7 @@ export function createSolver(options: SolverOptions): Solver {
   requireFunctions('createSolver: engine', engine, ['solve']);
   requireFunctions('createSolver: settler', settler, ['simulate', 'submit']);
   const interval = requireInteger('createSolver: interval', options.interval ?? 1_000, 1, MAX_TIMER);
-  const failures = new Map<Hex, { readonly until: number; readonly delay: number }>();
+  const failures = createFailedOrders(engine, settler);
   /** Blocks in which orders were settled. The book may not have read them yet. */
   const settled = new Map<Hex, number>();
   let working: Promise<SolverResult | undefined> | undefined;
@@ -108,17 +103,6 @@ export function createSolver(options: SolverOptions): Solver {
 
   if (onResult !== undefined) requireFunction('createSolver: onResult', onResult);
   const report = createFailureReporter(onFailure);
-
-  /** Finds the orders of a failed solution that cannot be settled alone either. */
-  async function findFailed(auction: SolvableAuction, { fills }: Solution, signal: AbortSignal) {
-    const failed: { order: Hex; reason: string }[] = [];
-    for (const { order } of fills) {
-      const [alone] = await engine.solve({ ...auction, orders: [order] }, signal);
-      const reason = alone && (await settler.simulate(alone, signal));
-      if (reason !== undefined) failed.push({ order: order.uid, reason });
-    }
-    return failed;
-  }
 
   async function record(auction: SolvableAuction, bids: readonly Bid[], head: number): Promise<void> {
     try {
@@ -130,17 +114,9 @@ export function createSolver(options: SolverOptions): Solver {
 
   /** Leaves out orders that have failed recently, or whose settlement the book has not read yet. */
   function solvable(auction: SolvableAuction): SolvableAuction {
-    const now = performance.now();
     for (const [uid, block] of settled) if (block <= auction.block) settled.delete(uid);
-    const listed = new Set(auction.orders.map(({ uid }) => uid));
-    for (const uid of failures.keys()) if (!listed.has(uid)) failures.delete(uid);
-    const orders = auction.orders.filter(({ uid }) => !settled.has(uid) && (failures.get(uid)?.until ?? 0) <= now);
-    return { ...auction, orders };
-  }
-
-  function noteFailure(uid: Hex): void {
-    const delay = Math.min((failures.get(uid)?.delay ?? RETRY_DELAY / 2) * 2, MAX_RETRY_DELAY);
-    failures.set(uid, { until: performance.now() + delay, delay });
+    failures.retain(auction);
+    return { ...auction, orders: failures.leaveOut(auction.orders).filter(({ uid }) => !settled.has(uid)) };
   }
 
   /** Submits a solution. If its result is unknown, its orders are left out for a while, so as not to settle twice. */
@@ -153,41 +129,36 @@ export function createSolver(options: SolverOptions): Solver {
     await record(auction, [...bids, pending], progress.head);
     try {
       const { transactionHash, block, reverted } = await settler.submit(solution, auction.id);
-      if (reverted) for (const uid of orders) noteFailure(uid);
+      if (reverted) for (const uid of orders) failures.note(uid);
       if (!reverted) for (const uid of orders) settled.set(uid, block);
       settlements.push({ transactionHash, orders, reverted });
       if (!reverted) bids.push({ solution, transactionHash });
     } catch (failure) {
-      const until = performance.now() + MAX_RETRY_DELAY;
-      for (const uid of orders) failures.set(uid, { until, delay: MAX_RETRY_DELAY });
+      for (const uid of orders) failures.note(uid, MAX_RETRY_DELAY);
       bids.push(pending);
       throw failure;
     }
   }
 
   async function settleAll(auction: SolvableAuction, signal: AbortSignal, progress: Progress): Promise<void> {
-    let solutions = [...(await engine.solve(auction, signal))];
-    while (solutions.length > 0 && !signal.aborted) {
-      const [solution, ...rest] = solutions as [Solution, ...Solution[]]; // not empty
+    const parts: (readonly AuctionOrder[])[] = [];
+    // An engine may offer an order in several solutions, of which one is settled.
+    const isDone = (uid: Hex) => progress.settlements.some(({ orders, reverted }) => !reverted && orders.includes(uid));
+    for (const solution of await engine.solve(auction, signal)) {
+      if (signal.aborted) return;
+      if (solution.fills.some(({ order }) => isDone(order.uid))) continue;
       const reason = await settler.simulate(solution, signal);
       if (reason === undefined) {
         await submit(auction, solution, progress);
-        // An engine may offer an order in several solutions, of which one is settled.
-        const done = new Set(progress.settlements.flatMap(({ orders, reverted }) => (reverted ? [] : orders)));
-        solutions = rest.filter(({ fills }) => !fills.some(({ order }) => done.has(order.uid)));
         continue;
       }
-      const { fills } = solution;
-      const culprits =
-        fills.length === 1
-          ? fills.map(({ order }) => ({ order: order.uid, reason }))
-          : await findFailed(auction, solution, signal);
-      for (const culprit of culprits) noteFailure(culprit.order);
-      progress.failed.push(...culprits);
-      const others = fills.filter(({ order }) => !culprits.some((each) => each.order === order.uid));
-      // Without a culprit the batch itself fails: its orders are tried again with the next auction.
-      const again = culprits.length === 0 ? [] : others.map(({ order }) => order);
-      solutions = again.length === 0 ? rest : [...rest, ...(await engine.solve({ ...auction, orders: again }, signal))];
+      const divided = await failures.divide(auction, solution, reason, signal);
+      progress.failed.push(...divided.failed);
+      parts.push(...divided.parts);
+    }
+    for (const part of parts) {
+      const orders = failures.leaveOut(part).filter(({ uid }) => !isDone(uid));
+      if (orders.length > 0 && !signal.aborted) await settleAll({ ...auction, orders }, signal, progress);
     }
   }
 

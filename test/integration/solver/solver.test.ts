@@ -2,7 +2,7 @@ import type { AuctionOrder, Competition } from 'intentbook';
 import type { Settler, Solution, SolverResult } from 'intentbook/solver';
 import { createSolver } from 'intentbook/solver';
 import { expect, it, vi } from 'vitest';
-import { createOrder, fillAll, SOLVER } from './orders.ts';
+import { addressOf, createOrder, fillAll, SOLVER } from './orders.ts';
 
 /** Creates a solver of an auction with these orders, and records its results. */
 function getSolver(
@@ -97,6 +97,48 @@ it('does not submit a solution with an order that another solution has settled',
   await solver.run();
   expect(submitted).toEqual([[first.uid, second.uid], [third.uid]]);
   expect(results.flatMap(({ failed }) => failed)).toEqual([]);
+});
+
+/** Creates a settler of a chain on which an owner can sell this many atoms in total. */
+function createLimitedSettler(balance: bigint): Pick<Settler, 'simulate' | 'submit'> {
+  let left = balance;
+  const getSold = ({ fills }: Solution) => fills.reduce((sum, { executed }) => sum + executed, 0n);
+  return {
+    simulate: async (solution) => (getSold(solution) > left ? 'insufficient balance' : undefined),
+    async submit(solution) {
+      left -= getSold(solution);
+      return { transactionHash: '0x01', block: 2, reverted: false };
+    },
+  };
+}
+
+it.each([
+  { count: 2, funded: 1 },
+  { count: 7, funded: 3 },
+  { count: 40, funded: 21 },
+])('settles orders of one owner with a balance for $funded of $count', async ({ count, funded }) => {
+  const orders = Array.from({ length: count }, (_, i) => createOrder(i + 1, { owner: addressOf(1) }));
+  const solve = (open: readonly AuctionOrder[]) => [fillAll(...open)];
+  const { solver } = getSolver(orders, solve, createLimitedSettler(1000n * BigInt(funded)));
+  const result = await solver.run();
+  expect(result?.settlements.flatMap((each) => each.orders)).toHaveLength(funded);
+  expect(result?.failed.map(({ reason }) => reason)).toEqual(Array(count - funded).fill('insufficient balance'));
+  // They are tried again later.
+  expect(await solver.run()).toBeUndefined();
+});
+
+it('settles orders that match each other beside one that fails and needs a match', async () => {
+  const [failing, sale, purchase] = [1, 2, 3].map((i) => createOrder(i)) as [AuctionOrder, AuctionOrder, AuctionOrder];
+  const solve = (open: readonly AuctionOrder[]) =>
+    open.length > 1 && open.includes(purchase) ? [fillAll(...open)] : [];
+  const { solver } = getSolver([failing, sale, purchase], solve, {
+    simulate: async ({ fills }) => (fills.some(({ order }) => order === failing) ? 'receiver reverts' : undefined),
+    submit: async () => ({ transactionHash: '0x01', block: 2, reverted: false }),
+  });
+  // The orders are divided at random.
+  await expect
+    .poll(async () => (await solver.run())?.settlements.flatMap((each) => each.orders).sort(), { interval: 1 })
+    .toEqual([sale.uid, purchase.uid]);
 });
 
 it('reports the rejection of an asynchronous listener', async () => {
