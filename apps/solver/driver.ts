@@ -9,6 +9,7 @@ import {
 } from '#internal';
 import { encodeSettlement } from './encode.ts';
 import { getExecution, getScore } from './execution.ts';
+import { createFailedOrders } from './failed-orders.ts';
 import type { SettlementReceipt, Settler } from './settler.ts';
 import type { Solution, SolvableAuction, SolverEngine } from './types.ts';
 import { untilAborted } from './until-aborted.ts';
@@ -88,16 +89,44 @@ export function createDriver(options: DriverOptions): Driver {
   const solved = new Map<number, ReadonlyMap<number, Offer>>();
   // Another process may have solved the same auctions before.
   let lastId = Date.now() * 1000;
+  const failures = createFailedOrders(engine, settler);
   const send = createSender(settler);
   const report = createFailureReporter(onFailure);
 
-  async function solve(body: unknown, signal: AbortSignal): Promise<object> {
-    const { auction, deadline } = parseAuction(body);
-    const valid = await beforeDeadline(signal, deadline, async (limited) => {
-      const found = await engine.solve(auction, limited);
-      const reasons = await Promise.all(found.map((solution) => settler.simulate(solution, limited)));
-      return found.filter((_, i) => reasons[i] === undefined);
+  /** Finds the solutions that can be settled. One that fails is replaced by a solution of some of its orders. */
+  async function findValid(auction: DriverAuction, signal: AbortSignal): Promise<readonly Solution[]> {
+    const found = await engine.solve(auction, signal);
+    const valid = found.map(async (solution) => {
+      const reason = await settler.simulate(solution, signal);
+      return reason === undefined ? [solution] : findPart(auction, solution, reason, signal);
     });
+    return (await Promise.all(valid)).flat();
+  }
+
+  /** Finds a solution of some orders of one that fails, in half of the time that is left. */
+  async function findPart(auction: DriverAuction, solution: Solution, reason: string, signal: AbortSignal) {
+    const half = Math.floor((Date.now() + auction.deadline) / 2);
+    const find = async (limited: AbortSignal): Promise<readonly Solution[]> => {
+      const { parts } = await failures.divide(auction, solution, reason, limited);
+      for (const orders of parts) {
+        const valid = await findValid({ ...auction, orders }, limited);
+        // Another part may need the same funds.
+        if (valid.length > 0) return valid;
+      }
+      return [];
+    };
+    // Without time for it, the other solutions are offered.
+    return beforeDeadline(signal, half, find).catch((error: unknown) => {
+      if (error instanceof DriverFailure) return [];
+      throw error;
+    });
+  }
+
+  async function solve(body: unknown, signal: AbortSignal): Promise<object> {
+    const auction = parseAuction(body);
+    failures.retain(auction);
+    const open = { ...auction, orders: failures.leaveOut(auction.orders) };
+    const valid = await beforeDeadline(signal, auction.deadline, (limited) => findValid(open, limited));
     const solutions = sortByScore(valid, auction.prices).slice(0, maxSolutions);
     const offers = solutions.map((solution): [number, Offer] => [++lastId, { solution, receipt: undefined }]);
     // An earlier offer of the same auction may still be settled, such as one to a book that has restarted.
@@ -264,7 +293,10 @@ function parseInteger(name: string, value: unknown): number {
   throw new DriverFailure('MalformedRequest', `${name} must be an integer`);
 }
 
-function parseAuction(body: unknown): { readonly auction: SolvableAuction; readonly deadline: number } {
+/** An auction with the time at which its response must be complete. */
+type DriverAuction = SolvableAuction & Required<Pick<SolvableAuction, 'deadline'>>;
+
+function parseAuction(body: unknown): DriverAuction {
   const { id, orders, tokens, deadline } = requireObject(body);
   const [number, time] = [Number(id), parseDateTime(deadline)];
   if (!Number.isSafeInteger(number)) throw new DriverFailure('InvalidAuctionId', 'id must be an integer');
@@ -277,7 +309,7 @@ function parseAuction(body: unknown): { readonly auction: SolvableAuction; reado
   });
   const list = orders as readonly AuctionOrder[]; // rendered by the book from this type
   const prices = Object.fromEntries(priced);
-  return { auction: { id: number, block: 0, orders: list, prices, deadline: time }, deadline: time };
+  return { id: number, block: 0, orders: list, prices, deadline: time };
 }
 
 /** Parses the deadline of a quote. `undefined` if it has none. */

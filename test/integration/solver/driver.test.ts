@@ -1,3 +1,4 @@
+import type { AuctionOrder } from 'intentbook';
 import { httpDriver } from 'intentbook/drivers';
 import type { Settler } from 'intentbook/solver';
 import { createDriver, createReferenceEngine } from 'intentbook/solver';
@@ -90,6 +91,71 @@ describe('settlement of a driver', () => {
       kind: 'MalformedRequest',
       description: `${name} must be an integer`,
     });
+  });
+});
+
+describe('solutions of a driver', () => {
+  const pair = [createOrder(1), createOrder(2)];
+  const other = createOrder(3, { sellToken: BUY, buyToken: SELL });
+
+  /** Creates a function that requests the orders of each solution. The engine fills the orders of a pair at once. */
+  function createPairDriver(settler: Partial<Settler>) {
+    const driver = createDriver({
+      engine: {
+        name: 'test',
+        solve: async ({ orders }) => {
+          const pairs = [
+            orders.filter((order) => order.buyToken === BUY),
+            orders.filter((order) => order.uid === other.uid),
+          ];
+          return pairs.filter((each) => each.length > 0).map((each) => fillAll(...each));
+        },
+      },
+      settler: { address: SOLVER, simulate: async () => undefined, submit: () => Promise.reject(), ...settler },
+    });
+    let id = 0;
+    return async (orders: readonly AuctionOrder[], time = 10_000) => {
+      const deadline = new Date(Date.now() + time).toISOString();
+      const body = JSON.stringify({ id: String(++id), orders, tokens: [], deadline });
+      const response = await driver.handle(new Request('http://driver/solve', { method: 'POST', body }));
+      // The format of the interface.
+      const { solutions } = (await response.json()) as { solutions: { orders: object }[] };
+      return solutions.map((solution) => Object.keys(solution.orders));
+    };
+  }
+
+  it('execute the other orders of a pair without the one that fails, which is left out of the next auction', async () => {
+    const [good, bad] = pair as [AuctionOrder, AuctionOrder];
+    let simulations = 0;
+    const solve = createPairDriver({
+      async simulate({ fills }) {
+        simulations++;
+        return fills.some(({ order }) => order.uid === bad.uid) ? 'receiver reverts' : undefined;
+      },
+    });
+    expect(await solve(pair)).toEqual([[good.uid]]);
+    simulations = 0;
+    expect(await solve(pair)).toEqual([[good.uid]]);
+    expect(simulations).toBe(1);
+  });
+
+  it('do not conflict if a pair fails only as a batch', async () => {
+    const solve = createPairDriver({
+      simulate: async ({ fills }) => (fills.length > 1 ? 'insufficient balance' : undefined),
+    });
+    const solutions = await solve(pair);
+    expect(solutions).toHaveLength(1);
+    expect(solutions[0]).toHaveLength(1);
+  });
+
+  it('are offered in time while the orders of another pair are tried alone', async () => {
+    const solve = createPairDriver({
+      simulate: ({ fills }) =>
+        fills[0]?.order.uid === other.uid
+          ? Promise.resolve(undefined)
+          : Promise.resolve(fills.length > 1 ? 'receiver reverts' : new Promise<undefined>(() => {})),
+    });
+    expect(await solve([...pair, other], 500)).toEqual([[other.uid]]);
   });
 });
 
