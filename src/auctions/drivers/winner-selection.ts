@@ -4,10 +4,11 @@ import { type Address, bytesToHex, type Hex } from '../../protocol/hex.ts';
 import type { OrderKind } from '../../protocol/order.ts';
 import { computeProtocolFees, surplusOver, type WireFeePolicy } from '../../protocol/protocol-fees.ts';
 import { unpackUid } from '../../protocol/uid.ts';
+import { MAX_UINT256 } from '../../protocol/uint256.ts';
 import type { AuctionPrices } from '../../records/settled-solution.ts';
 
 /** Version of the rules below. A change that can select other winners increases it. */
-export const SELECTION_RULES = 3;
+export const SELECTION_RULES = 4;
 
 /** One order that a solution executes. Amounts in atoms, executed amounts with all fees. */
 export interface ExecutedOrder {
@@ -69,8 +70,8 @@ interface Scored<S> {
 /**
  * Selects the winners of an auction (CIP-38 scores, CIP-67 combinatorial auction):
  *
- * 1. The score of an order is its surplus and its protocol fees, in wei. A solution whose score is 0, or with a token
- *    without a price, does not compete.
+ * 1. The score of an order is its surplus and its protocol fees, in wei. A solution whose score is 0 or exceeds 256
+ *    bits, or with a token without a price, does not compete.
  * 2. The baseline of a directed pair is the best score of a solution with this pair only. A solution with several pairs
  *    that is below the baseline of any of them is filtered out.
  * 3. The best solution wins, then each next one without a directed pair or an order of an earlier winner, up to
@@ -116,6 +117,7 @@ function score<S extends CompetingSolution>(solution: S, { prices, policies, jit
     pairs.set(pair, (pairs.get(pair) ?? 0n) + value);
   }
   const total = [...pairs.values()].reduce((sum, each) => sum + each, 0n);
+  if (total > MAX_UINT256) return [];
   return total === 0n ? [] : [{ solution, pairs, score: total }];
 }
 

@@ -39,14 +39,14 @@ beforeEach(async () => {
 });
 afterEach(() => book.close());
 
-async function openBook(of: Store = store.current): Promise<OrderBook> {
+async function openBook(of: Store = store.current, price = '1'): Promise<OrderBook> {
   const opened = createOrderBook({
     chainId: SEPOLIA,
     clock,
     store: of,
     expiryInterval: 'off',
     auctions: { minValidity: 0 },
-    quotes: { gasPrice: '0', estimators: [{ name: 'test', nativePrice: () => '1', estimate: () => undefined }] },
+    quotes: { gasPrice: '0', estimators: [{ name: 'test', nativePrice: () => price, estimate: () => undefined }] },
   });
   opened.on('failure', (failure) => failures.push(failure));
   await opened.start();
@@ -173,7 +173,7 @@ describe('auction run', () => {
     expect(better.calls.settled).toEqual([
       { solutionId: 9, auctionId: auction?.auctionId, submissionDeadlineLatestBlock: 12 },
     ]);
-    expect(rounds).toMatchObject([{ block: 7, deadlineBlock: 12, rules: 3, problems: [] }]);
+    expect(rounds).toMatchObject([{ block: 7, deadlineBlock: 12, rules: 4, problems: [] }]);
     expect(rounds[0]?.solutions.map(({ driver, score, isWinner }) => [driver, score, isWinner])).toEqual([
       ['better', 19n, true],
       ['worse', 9n, false],
@@ -296,6 +296,19 @@ describe('auction run', () => {
       ['liar', expect.stringContaining('256 bits')],
     ]);
     expect((await book.auctions.latestCompetition())?.solutions).toHaveLength(1);
+    expect([honest.calls.settled.length, failures]).toEqual([1, []]);
+  });
+
+  test('lets no solution compete whose score exceeds 256 bits, and records those of others', async () => {
+    await book.close();
+    book = await openBook(store.current, String(10n ** 58n));
+    await place(store.current, orderOf(1));
+    const { uid } = orderOf(1);
+    const most = { ...getExecution(1, 5), executedBuy: String(2n ** 256n - 1n) };
+    const liar = driverOf('liar', () => ({ solutions: [toSolution(TWO, 9, { [uid]: most })] }));
+    const honest = driverOf('honest', () => ({ solutions: [toSolution(ONE, 4, { [uid]: getExecution(1, 10) })] }));
+    await run({ drivers: [liar.driver, honest.driver] });
+    expect((await book.auctions.latestCompetition())?.solutions.map((each) => each.solverAddress)).toEqual([ONE]);
     expect([honest.calls.settled.length, failures]).toEqual([1, []]);
   });
 
