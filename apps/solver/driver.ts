@@ -332,10 +332,9 @@ function describeSolution(
   submissionAddress: Address,
   prices: SolvableAuction['prices'],
 ): object {
-  const score = getScore(solution, prices);
   return {
     solutionId,
-    score: String(score > 0n ? score : 0n),
+    score: String(getScore(solution, prices)),
     submissionAddress,
     orders: Object.fromEntries(
       solution.fills.map((fill) => {

@@ -103,15 +103,16 @@ export function getSurplus(fill: Fill, prices: Solution['prices']): bigint {
 
 /**
  * Computes the score of a solution: the surplus and the protocol fees of all fills, in wei. Tokens without a native
- * price count as 0.
+ * price count as 0. So does a score above 256 bits: such a solution does not compete.
  */
 export function getScore({ fills, prices }: Solution, nativePrices: Readonly<Record<Address, string>>): bigint {
-  return fills.reduce((sum, fill) => {
+  const score = fills.reduce((sum, fill) => {
     const { kind, sellToken, buyToken } = fill.order;
     const token = kind === 'sell' ? buyToken : sellToken;
     const native = token === NATIVE ? 10n ** 18n : BigInt(nativePrices[token] ?? '0');
     return sum + ((getSurplus(fill, prices) + getProtocolFee(fill, prices)) * native) / 10n ** 18n;
   }, 0n);
+  return score > 0n && score <= MAX_UINT256 ? score : 0n;
 }
 
 /** Returns the amount of the fixed token that an order has left to execute. */

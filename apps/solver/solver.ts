@@ -249,7 +249,7 @@ function toCompetition(auction: SolvableAuction, solver: Address, bids: readonly
       const { prices, fills } = solution;
       return {
         solverAddress: solver,
-        score: String(score > 0n ? score : 0n),
+        score: String(score),
         ranking: scored.length - i,
         clearingPrices: Object.fromEntries(Object.entries(prices).map(([token, price]) => [token, String(price)])),
         orders: fills.map((fill) => {

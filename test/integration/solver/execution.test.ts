@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { getExecution, respectsLimit } from 'intentbook/solver';
 import { describe, expect, it } from 'vitest';
 import { clearPair } from '../../../apps/solver/clear.ts';
-import { BUY, createOrder, SELL } from './orders.ts';
+import { getScore } from '../../../apps/solver/execution.ts';
+import { BUY, createOrder, fillAll, SELL } from './orders.ts';
 
 describe('execution with a fee', () => {
   it('takes exactly the fee beyond the amount at the clearing prices of a purchase', () => {
@@ -67,6 +68,14 @@ describe('batch of a pair', () => {
     const cleared = await clearPair({ base: SELL, other: BUY }, fills, liquidity, 0n, signal);
     expect(cleared?.fills).toEqual([normal]);
   });
+});
+
+it('score: counts as 0 above 256 bits, since such a solution does not compete', () => {
+  const solution = fillAll(createOrder(1));
+  expect(getScore(solution, { [BUY]: String(10n ** 18n) })).toBe(500n);
+  expect(getScore(solution, { [BUY]: String(2n ** 255n) })).toBe((500n * 2n ** 255n) / 10n ** 18n);
+  const large = fillAll(createOrder(1, { sellAmount: String(10n ** 30n) }));
+  expect(getScore(large, { [BUY]: String(2n ** 255n) })).toBe(0n);
 });
 
 describe('execution with protocol fees', () => {
