@@ -5,7 +5,6 @@ import type { UpstreamQuote } from '../ports/upstream.ts';
 import { formatDecimal, parseDecimal } from '../protocol/decimal.ts';
 import { type Address, parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { QuoteResponse, QuoteResult, QuoteStreamEvent } from '../records/quote-results.ts';
-import { formatError } from '../validation/error-text.ts';
 import type { UpstreamBook } from './context.ts';
 import { put } from './tasks.ts';
 
@@ -67,7 +66,7 @@ function findFormatError(request: unknown): OrderBookError | undefined {
   try {
     if (JSON.stringify(request) !== undefined) return undefined;
   } catch (cause) {
-    return new OrderBookError('InvalidBody', `the request must be JSON: ${formatError(cause)}`, { path: '' });
+    return new OrderBookError('InvalidBody', `the request must be JSON: ${String(cause)}`, { path: '' });
   }
   return new OrderBookError('InvalidBody', 'the request must be JSON', { path: '' });
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { PayoutSource } from 'intentbook';
 import { formatDecimal, parseDecimal, parseHex } from '#internal';
-import { getVersion, readLines } from './lists.ts';
+import { getVersion, readListLines } from './lists.ts';
 
 /** Digits after the point of an amount in US dollars. */
 const SCALE = 6;
@@ -42,7 +42,7 @@ export function payoutFile(file: string, steadyTime: number = STEADY_TIME): Payo
 /** Returns the sums in millionths of a US dollar, by role and address. */
 function readPayouts(file: string): ReadonlyMap<string, bigint> {
   const sums = new Map<string, bigint>();
-  for (const { place, text } of readLines(file, 'the payouts')) {
+  for (const { place, text } of readListLines(file, 'the payouts')) {
     const [address, role, amount, ...more] = text.split(/[\s,]+/);
     const account = parseHex(address, 20);
     const decimal = parseDecimal(amount);

@@ -1,5 +1,5 @@
 import { parseHex } from '#internal';
-import { getVersion, readLines } from './lists.ts';
+import { getVersion, readListLines } from './lists.ts';
 
 /** Addresses that are rejected. */
 export interface DenyList {
@@ -52,7 +52,7 @@ export function createDenyList(
 }
 
 function readAddresses(file: string): string[] {
-  return readLines(file, 'the deny list').map(({ place, text }) => {
+  return readListLines(file, 'the deny list').map(({ place, text }) => {
     const address = parseHex(text, 20);
     if (address === undefined) throw new TypeError(`${place} must be 0x and 40 hex digits, got "${text.slice(0, 60)}"`);
     return address;

@@ -24,7 +24,7 @@ export function getVersion(file: string): string {
  * @param name - What the file is, for errors.
  * @throws TypeError if it cannot be read.
  */
-export function readLines(file: string, name: string): readonly ListLine[] {
+export function readListLines(file: string, name: string): readonly ListLine[] {
   return readText(file, name)
     .split('\n')
     .flatMap((line, i) => {
