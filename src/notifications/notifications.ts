@@ -12,7 +12,7 @@ import type { Delivery, DeliveryCounts, DeliveryState } from '../ports/delivery-
 import type { Address } from '../protocol/hex.ts';
 import type { Stream, StreamOptions } from '../streams/index.ts';
 import { createStreamBroadcaster } from '../streams/index.ts';
-import { assertKnownFilters, getFilterNames } from '../validation/options.ts';
+import { assertKnownFilters, assertOptionsObject, getFilterNames } from '../validation/options.ts';
 import { requireAccount } from '../validation/parameters.ts';
 import { selectAnnouncements } from './announcements.ts';
 import { createChannelMap, startChannels, stopChannels } from './channel-list.ts';
@@ -126,6 +126,7 @@ export function createNotifications(tools: AccountTools, settings: NotificationS
   const rendered: NotificationApi['rendered'] = {
     async list(account, query = {}, options = {}) {
       assertOn();
+      assertOptionsObject('notifications.rendered.list', options);
       const find = (given: Address) => announce(given, tools, settings.announcements);
       return listNotifications(store, account, query, find, options);
     },

@@ -24,6 +24,8 @@ export interface SubscriberOptions {
   onFailure(failure: unknown): void;
 }
 
+type Events = Awaited<ReturnType<Stream['take']>>;
+
 /** A stream, as the broadcaster uses it. */
 export interface StreamSubscriber extends Stream {
   /**
@@ -87,16 +89,19 @@ export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
   }
 
   // No async function: what waits for an event is all that many idle subscribers need, and all that is collected.
-  function take(): ReturnType<Stream['take']> {
+  // Events are no promise, which would take two more steps of each subscriber.
+  function takeNow(): Events | Promise<Events> {
     wake = undefined;
-    if (ended) return Promise.resolve([]);
-    if (!queue.isEmpty) return Promise.resolve(queue.take());
-    if (!live) return catchUp().catch(fail).then(take);
+    if (ended) return [];
+    if (!queue.isEmpty) return queue.take();
+    if (!live) return catchUp().catch(fail).then(takeNow);
     const changed = new Promise<void>((resolve) => {
       wake = resolve;
     });
-    return changed.then(take);
+    return changed.then(takeNow);
   }
+
+  const take = () => Promise.resolve(takeNow());
 
   function fail(failure: unknown): void {
     options.onFailure(failure);
@@ -186,7 +191,7 @@ export function createStreamIterator(take: Stream['take'], leave: Stream['leave'
     const result = getTaken();
     return result === undefined ? take().then(onTaken, onFailure) : Promise.resolve(result);
   }
-  function onTaken(events: Awaited<ReturnType<Stream['take']>>) {
+  function onTaken(events: Events) {
     taken = events;
     at = 0;
     return events.length === 0 ? settle(end()) : (getTaken() ?? read());
