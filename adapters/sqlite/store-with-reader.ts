@@ -40,12 +40,15 @@ async function start(
   watch: EventStore['watch'],
 ) {
   let reader: SqliteConnection | undefined;
+  let isOpen = false;
   try {
     await writer.call('open', domain);
+    isOpen = true;
     reader = await connectReader(source);
     return withWrites(assembleBook(reader, createReaderLease(reader, writer.isUnchanged), clock), writer, watch);
   } catch (cause) {
     reader?.disconnect();
+    if (isOpen) await writer.call('close').catch(() => {}); // releases the writer lease
     await writer.end();
     throw toStoreError('open', cause);
   }

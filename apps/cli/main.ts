@@ -200,11 +200,16 @@ async function configured({
 }: Command & { name: 'serve' | 'check' | 'doctor' }): Promise<ServeOptions> {
   if (file === undefined) return options;
   const { mergeSettings, readConfigFile } = await import('../server/config/load.ts');
-  const settings = await readConfigFile(file).catch((error: unknown) => {
+  const { planServer } = await import('../server/config/plan.ts');
+  try {
+    const merged = mergeSettings(await readConfigFile(file), options);
+    const { folder = '.', ...settings } = merged;
+    planServer(settings, folder);
+    return merged;
+  } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     throw new UsageError([`${file} is invalid:`, ...error.problems].join('\n  '));
-  });
-  return mergeSettings(settings, options);
+  }
 }
 
 /** Ends a server that cannot serve any more: running requests are finished first. */

@@ -28,6 +28,9 @@ const MAX_SOLVERS = 20;
 
 /** Trades of an order and orders of a settlement that are shown. */
 const MAX_TRADES = 100;
+
+/** Newest trades of an order among which those of a transaction are searched. */
+const MAX_SEARCHED_TRADES = 10_000;
 const MAX_ORDERS = 100;
 
 /** Filled orders of a pair, in each direction, whose prices are shown. */
@@ -238,12 +241,19 @@ async function readSettlement({ book, reads }: ShownBook, hash: string) {
   const competition = await book.auctions.competitionOfTransaction(hash, reads);
   if (orders.length === 0 && competition === undefined) return null;
   const trades: OrderTrade[] = [];
-  for (const { uid } of orders) {
-    const all = await book.trades.list({ orderUid: uid, limit: MAX_TRADES });
-    trades.push(...all.filter(({ txHash }) => txHash === hash.toLowerCase()));
-  }
+  for (const { uid } of orders) trades.push(...(await findTrades(book, uid, hash.toLowerCase())));
   trades.sort((a, b) => a.logIndex - b.logIndex);
   return { orders, trades, competition: competition ?? null };
+}
+
+/** Finds the trades of an order in a transaction, among its newest ones. */
+async function findTrades(book: OrderBook, orderUid: Order['uid'], hash: string): Promise<readonly OrderTrade[]> {
+  for (let offset = 0; offset < MAX_SEARCHED_TRADES; offset += MAX_TRADES) {
+    const page = await book.trades.list({ orderUid, offset, limit: MAX_TRADES });
+    const found = page.filter(({ txHash }) => txHash === hash);
+    if (found.length > 0 || page.length < MAX_TRADES) return found;
+  }
+  return [];
 }
 
 async function listCompetitions({ book, reads }: ShownBook) {

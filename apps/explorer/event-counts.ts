@@ -52,9 +52,10 @@ export function createEventCounts(book: OrderBook): { read(): Promise<EventCount
 
   async function read(): Promise<EventCounts> {
     const last = await book.log.last();
-    if (position === undefined || position > last) {
-      // A log that was replaced, as after a restore, is counted from the beginning.
-      minutes.clear();
+    // A log that was replaced, as after a restore, is counted from the beginning.
+    if (position === undefined || position > last) minutes.clear();
+    if (position === undefined || position > last || last - position > ENTRIES_PER_CALL) {
+      // The newest entries count, also after a long pause.
       createdAt.clear();
       fillTimes.length = 0;
       position = Math.max(0, last - ENTRIES_PER_CALL);

@@ -102,5 +102,8 @@ function toRejection(failure: unknown): OrderBookError {
   throw failure;
 }
 
-/** Finds a document that the store does not have. Throws an `OrderBookError` if the source fails. */
-export type FindDocument = (hash: Hex) => Promise<string | undefined>;
+/**
+ * Finds a document that the store does not have. Throws an `OrderBookError` if the source fails. Orders of the chain
+ * have a queue for themselves, which clients cannot fill: their documents are not queried again later.
+ */
+export type FindDocument = (hash: Hex, queue?: 'clients' | 'chain') => Promise<string | undefined>;

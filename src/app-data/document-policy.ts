@@ -26,5 +26,5 @@ export function createDocumentPolicy({
     const { createDocumentFinder } = await import('./find-document.ts');
     return createDocumentFinder(source, { clock, timeout, maxBytes: limits.maxAppDataSize, onFailure });
   });
-  return { ...documents, find: (hash) => finder.use((find) => find(hash)) };
+  return { ...documents, find: (hash, queue) => finder.use((find) => find(hash, queue)) };
 }

@@ -56,8 +56,8 @@ export function createDocumentFinder(
     setBounded(entries, hash, { text, at: readMonotonic(clock) }, MAX_ENTRIES);
   }
 
-  async function query(hash: Hex): Promise<string | undefined> {
-    const text = await remote.run('documents', (signal) => source.find(hash, { signal, maxBytes }), {
+  async function query(hash: Hex, queue: string): Promise<string | undefined> {
+    const text = await remote.run(queue, (signal) => source.find(hash, { signal, maxBytes }), {
       maxWaiting: MAX_WAITING,
       maxWait: timeout,
     });
@@ -68,14 +68,14 @@ export function createDocumentFinder(
     return undefined;
   }
 
-  return async (hash) => {
+  return async (hash, queue = 'clients') => {
     const known = read(hash);
     if (known !== undefined) return known.text;
-    return share(hash, async () => {
+    return share(`${queue} ${hash}`, async () => {
       const written = read(hash); // a concurrent call may have cached it
       if (written !== undefined) return written.text;
       try {
-        const text = await query(hash);
+        const text = await query(hash, queue);
         write(hash, text);
         return text;
       } catch (failure) {

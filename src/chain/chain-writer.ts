@@ -153,7 +153,7 @@ function repeatFailures(find: FindDocument, clock: Clock, closing: AbortSignal):
   return async (hash) => {
     for (let delay = DOCUMENT_RETRY_DELAY; ; delay *= 2) {
       try {
-        return await find(hash);
+        return await find(hash, 'chain');
       } catch (failure) {
         if (closing.aborted) throw new StoreError('Closed', 'the book is closing');
         if (!(failure instanceof OrderBookError) || readMonotonic(clock) + delay > until) throw failure;

@@ -185,7 +185,8 @@ export function validatePrice(result: unknown): RaceResponse<Decimal> {
   return value !== undefined && isUsablePrice(value) ? { outcome: 'responded', value } : INVALID;
 }
 
-function isUsablePrice(price: Decimal): boolean {
+/** Returns whether 10^18 atoms of a token are worth at least 1 wei and at most 2^256 − 1. */
+export function isUsablePrice(price: Decimal): boolean {
   const { digits, scale } = price;
   const whole = (digits * ETHER) / 10n ** BigInt(scale);
   return whole >= 1n && whole <= MAX_UINT256;

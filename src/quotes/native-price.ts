@@ -4,10 +4,11 @@ import { type Clock, isRecent, readMonotonic } from '../ports/clock.ts';
 import { NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Decimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
-import { median } from './estimate-validation.ts';
+import { isUsablePrice, median } from './estimate-validation.ts';
 import type { RaceSubscription } from './estimator-race.ts';
 import type { EstimatorPool } from './estimators.ts';
 import { createNoPriceError, createShutdownError } from './rejection.ts';
+import type { UnwrapToken } from './vaults.ts';
 
 /** Prices of tokens in native currency, with a cache. */
 export type NativePrices = ReturnType<typeof createNativePrices>;
@@ -21,9 +22,7 @@ export interface NativePricesOptions {
   /** Time for which a price is cached, in milliseconds. */
   readonly ttl: number;
   /** Finds the asset of a vault and the value of a share in it. Absent: vaults are priced as any other token. */
-  readonly unwrap?:
-    | ((token: Address) => Promise<{ readonly asset: Address; readonly rate: Decimal } | undefined>)
-    | undefined;
+  readonly unwrap?: UnwrapToken | undefined;
 }
 
 /** Maximum number of cached prices; the oldest are dropped first. */
@@ -34,6 +33,8 @@ const ONE: Decimal = { digits: 1n, scale: 0 };
 export function createNativePrices(options: NativePricesOptions) {
   const { estimatorPool, clock, wrappedNative, ttl } = options;
   const cache = new Map<Address, { readonly price: Decimal; readonly at: number }>();
+
+  const isNative = (token: Address) => token === wrappedNative || token === NATIVE_MARKER;
 
   function readCache(token: Address): Decimal | undefined {
     const cached = cache.get(token);
@@ -71,29 +72,44 @@ export function createNativePrices(options: NativePricesOptions) {
       until: 'end' | 'first response',
       signal?: AbortSignal,
     ): Promise<Decimal | OrderBookError> {
-      if (token === wrappedNative || token === NATIVE_MARKER) return ONE;
+      if (isNative(token)) return ONE;
       const cached = readCache(token);
       if (cached !== undefined) return cached;
-      const vault = await options.unwrap?.(token);
-      if (vault !== undefined) {
-        const price = await prices.get(vault.asset, timeout, until, signal);
-        if (price instanceof OrderBookError) return price;
-        const value = { digits: price.digits * vault.rate.digits, scale: price.scale + vault.rate.scale };
-        writeCache(token, [value]);
-        return value;
-      }
-      const subscription = subscribe(token, timeout);
-      try {
-        while (!subscription.over && (until === 'end' || subscription.responses.length === 0))
-          await subscription.changed(signal);
-      } finally {
-        subscription.unsubscribe();
-      }
-      const { responses, rejections, closed } = subscription;
-      if (closed) return createShutdownError();
-      if (responses.length > 0) return median(responses);
-      return rejections[0] ?? createNoPriceError(subscription, token);
+      const since = readMonotonic(clock);
+      const vault = await options.unwrap?.(token, timeout, signal);
+      const left = Math.max(0, timeout - (readMonotonic(clock) - since));
+      if (vault === undefined) return query(token, left, until, signal);
+      // Its asset is not unwrapped again: a contract can respond differently each time.
+      const price = isNative(vault.asset)
+        ? ONE
+        : (readCache(vault.asset) ?? (await query(vault.asset, left, until, signal)));
+      if (price instanceof OrderBookError) return price;
+      const value = { digits: price.digits * vault.rate.digits, scale: price.scale + vault.rate.scale };
+      if (!isUsablePrice(value)) return createNoPriceError({ rejections: [], failed: false }, token);
+      writeCache(token, [value]);
+      return value;
     },
   };
+
+  /** Queries the estimators. */
+  async function query(
+    token: Address,
+    timeout: number,
+    until: 'end' | 'first response',
+    signal: AbortSignal | undefined,
+  ): Promise<Decimal | OrderBookError> {
+    const subscription = subscribe(token, timeout);
+    try {
+      while (!subscription.over && (until === 'end' || subscription.responses.length === 0))
+        await subscription.changed(signal);
+    } finally {
+      subscription.unsubscribe();
+    }
+    const { responses, rejections, closed } = subscription;
+    if (closed) return createShutdownError();
+    if (responses.length > 0) return median(responses);
+    return rejections[0] ?? createNoPriceError(subscription, token);
+  }
+
   return prices;
 }

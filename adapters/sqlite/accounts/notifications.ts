@@ -31,11 +31,11 @@ export function createNotificationTable(session: SqliteSession, now: () => numbe
   const newest = prepare(`SELECT coalesce(max(id), 0) FROM ${p}account_log`).pluck();
   // The sign excludes the index of states, which has few values.
   const dropDeliveries = prepare(`UPDATE ${p}deliveries SET state = 3 WHERE notification = ? AND +state = 0`);
-  const restoreDeliveries = prepare(`UPDATE ${p}deliveries SET state = 0 WHERE notification = ? AND +state = 3`);
   const deliver = prepare(
     `INSERT INTO ${p}deliveries (subscription, notification, state, due) ` +
       `SELECT n, ?, 0, ? FROM ${p}subscriptions WHERE account = ? AND active = 1 AND min(created_at, ?) <= ? ` +
-      'AND EXISTS (SELECT 1 FROM json_each(types) WHERE value = ?) ORDER BY n ON CONFLICT DO NOTHING',
+      'AND EXISTS (SELECT 1 FROM json_each(types) WHERE value = ?) ORDER BY n ' +
+      'ON CONFLICT (notification, subscription) DO UPDATE SET state = 0 WHERE state = 3',
   );
   const list = prepare(
     `SELECT id, seq, at, body FROM ${p}notifications WHERE account = ? AND visible = 1 AND (at, seq) < (?, ?) ` +
@@ -60,7 +60,6 @@ export function createNotificationTable(session: SqliteSession, now: () => numbe
     if (row === undefined) insert.run(seq, id, owner, type, at, body);
     else show.run(at, body, seq);
     record.run(next, owner, 0, seq);
-    restoreDeliveries.run(seq);
     const causedAt = row?.[3] ?? at;
     const addedAt = now();
     deliver.run(seq, Math.min(causedAt, addedAt), owner, addedAt, causedAt + DELIVERY_WINDOW, row?.[2] ?? type);

@@ -6,7 +6,7 @@ import { type BookPlan, getAddress, type Pooler, type StoreLocation } from '../c
 import type { ChainChange } from './chain-monitor.ts';
 import { reportChainChanges } from './chain-monitor.ts';
 import { createChainOptions } from './chain-options.ts';
-import { createDenyList } from './deny-list.ts';
+import { createDenyList, type DenyList } from './deny-list.ts';
 import { createVolumeFee, readFees } from './fee-policies.ts';
 import { publishEvents } from './publish-events.ts';
 import { hasTestPrices, quoteOptions } from './quote-options.ts';
@@ -72,64 +72,70 @@ export async function openBooks(
 /** Opens a planned book, in a store of the host if given. */
 async function openBook(plan: BookPlan, observer: BookObserver, store?: Store): Promise<OpenBook> {
   const { settings, chain, chainId, environment, path, place } = plan;
-  const onFailure = (failure: unknown) => book.reportError(failure);
-  const addresses = createDenyList(settings.deniedAddresses, onFailure);
-  const tokens = createDenyList(settings.deniedTokens, onFailure);
-  const closeLists = () => {
-    addresses.close();
-    tokens.close();
+  let book: OrderBook | undefined;
+  const lists: DenyList[] = [];
+  const createList = (given: string | readonly string[] | undefined) => {
+    const list = createDenyList(given, (failure) => book?.reportError(failure));
+    lists.push(list);
+    return list.addresses;
   };
-  const options = await bookOptions(plan);
-  const book = createOrderBook({
-    ...options,
-    chainId,
-    store: store ?? (await openStore(place, { writeThread: settings.dbThread ?? 'auto' })),
-    deniedTokens: tokens.addresses,
-    ...(settings.deniedAddresses === undefined
-      ? {}
-      : {
-          isDenied: async (address: Address, call: PolicyContext) =>
-            addresses.addresses.has(address) || (await options.isDenied?.(address, call)) === true,
-        }),
-  });
-  const monitor = settings.rpc === undefined ? undefined : reportChainChanges(path, book, observer.onChainChange);
-  book.on('failure', (failure) => observer.onFailure(path, failure));
-  let endEvents = async () => {};
+  const closeLists = () => {
+    for (const list of lists) list.close();
+  };
   try {
-    const stream = `intentbook-${chain}${environment === 'staging' ? '-staging' : ''}`;
-    await waitForLease(path, book.start, observer.leaseWait);
-    const { followedOwners: owners = [], followedAppData: appData = [] } = settings;
-    await book.upstream?.follow({ owners, appData });
-    try {
-      await runAuctions(book, settings);
-      endEvents = await publishEvents(book, settings, stream);
-    } catch (error) {
-      await book.close();
+    const [addresses, deniedTokens] = [createList(settings.deniedAddresses), createList(settings.deniedTokens)];
+    const options = await bookOptions(plan);
+    const opened = createOrderBook({
+      ...options,
+      chainId,
+      store: store ?? (await openStore(place, { writeThread: settings.dbThread ?? 'auto' })),
+      deniedTokens,
+      ...(settings.deniedAddresses === undefined
+        ? {}
+        : {
+            isDenied: async (address: Address, call: PolicyContext) =>
+              addresses.has(address) || (await options.isDenied?.(address, call)) === true,
+          }),
+    });
+    book = opened;
+    const monitor = settings.rpc === undefined ? undefined : reportChainChanges(path, opened, observer.onChainChange);
+    opened.on('failure', (failure) => observer.onFailure(path, failure));
+    await waitForLease(path, opened.start, observer.leaseWait);
+    const endEvents = await startWork(opened, plan).catch(async (error: unknown) => {
+      await opened.close();
       throw error;
-    }
+    });
+    return {
+      book: opened,
+      chain,
+      environment,
+      path,
+      database: store === undefined ? getStoreName(place) : undefined,
+      ...(monitor === undefined ? {} : { monitor }),
+      testPrices: hasTestPrices({ chain, prices: getPrices(settings) }),
+      names: settings.accountNames,
+      logos: settings.tokenLogos,
+      apiOptions: { hideCompetitions: settings.hideCompetitions },
+      nodes: (settings.rpc ?? []).map((url) => new URL(url).host),
+      ...(settings.upstream === undefined ? {} : { upstream: new URL(settings.upstream).host }),
+      async close() {
+        closeLists();
+        await endEvents();
+        await opened.close();
+      },
+    };
   } catch (error) {
     closeLists();
     throw error;
   }
-  return {
-    book,
-    chain,
-    environment,
-    path,
-    database: store === undefined ? getStoreName(place) : undefined,
-    ...(monitor === undefined ? {} : { monitor }),
-    testPrices: hasTestPrices({ chain, prices: getPrices(settings) }),
-    names: settings.accountNames,
-    logos: settings.tokenLogos,
-    apiOptions: { hideCompetitions: settings.hideCompetitions },
-    nodes: (settings.rpc ?? []).map((url) => new URL(url).host),
-    ...(settings.upstream === undefined ? {} : { upstream: new URL(settings.upstream).host }),
-    async close() {
-      closeLists();
-      await endEvents();
-      await book.close();
-    },
-  };
+}
+
+/** Starts what a started book does besides serving. Returns a function that ends the publication of events. */
+async function startWork(book: OrderBook, { settings, chain, environment }: BookPlan): Promise<() => Promise<void>> {
+  const { followedOwners: owners = [], followedAppData: appData = [] } = settings;
+  await book.upstream?.follow({ owners, appData });
+  await runAuctions(book, settings);
+  return publishEvents(book, settings, `intentbook-${chain}${environment === 'staging' ? '-staging' : ''}`);
 }
 
 /** Returns the options of a book that derive from its settings. */

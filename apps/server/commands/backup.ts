@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { defaultLocation, isDatabase } from '../books/open-accounts.ts';
 import { readConfigFile } from '../config/load.ts';
-import { planOptions } from '../config/plan-options.ts';
+import { planServer } from '../config/plan.ts';
 import type { Progress } from './progress.ts';
 
 /** A copied file. */
@@ -32,22 +32,24 @@ export async function backUpFile(from: string, to: string, progress: Progress): 
  * Copies the files of all books of a configuration, and that of the account store, to a folder. The names of the files
  * stay the same. Databases in PostgreSQL are left out.
  *
- * @param given - The account store. Default: that of the configuration.
+ * @param accountStore - The account store. Default: that of the configuration.
  * @throws Error before the first copy if two files have the same name.
  */
 export async function backUpAll(
   config: string,
   folder: string,
   progress: Progress,
-  given?: string,
+  accountStore?: string,
 ): Promise<readonly Copied[]> {
-  const { plan } = planOptions(await readConfigFile(config));
-  const accounts = given ?? plan.settings.accounts ?? defaultLocation(plan);
+  // Only what names files: other settings may have their secrets in the variables of the server.
+  const { folder: base = '.', ...settings } = await readConfigFile(config);
+  const plan = planServer(pick(settings, ['books', 'defaults', 'accounts']), base);
+  const accounts = accountStore ?? plan.settings.accounts ?? defaultLocation(plan);
   const hasFile = accounts !== 'off' && accounts !== ':memory:' && !isDatabase(accounts);
   const books = plan.books.flatMap(({ place }) => (place.kind === 'file' ? [place.path] : []));
   // The account store reads the logs of the books. A copy that is newer than theirs would have read lost entries.
   const unique = [
-    ...new Set(hasFile ? [resolve(given === undefined ? dirname(config) : '', accounts), ...books] : books),
+    ...new Set(hasFile ? [resolve(accountStore === undefined ? dirname(config) : '', accounts), ...books] : books),
   ];
   const missing = unique.find((file) => !existsSync(file));
   if (missing !== undefined) throw new Error(`the file "${missing}" does not exist`);
@@ -59,4 +61,9 @@ export async function backUpAll(
   const copies: Copied[] = [];
   for (const file of unique) copies.push(await backUpFile(file, join(folder, basename(file)), progress));
   return copies;
+}
+
+/** Returns the given members of an object. */
+function pick(value: object, names: readonly string[]): object {
+  return Object.fromEntries(Object.entries(value).filter(([name]) => names.includes(name)));
 }

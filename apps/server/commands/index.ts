@@ -110,9 +110,13 @@ async function forget(options: CommandOptions): Promise<CommandOutcome> {
   return { ok: true, words, data: { account, ...data } };
 }
 
+/** Returns whether the location of an account store is a file or a database. */
+const hasAccountStore = (place: string | undefined): place is string =>
+  place !== undefined && place !== 'off' && place !== ':memory:';
+
 async function beginEpochs({ book, accounts }: CommandOptions): Promise<CommandOutcome> {
   const logs = [await beginEpoch(book.postgres ?? resolve(book.db ?? ''), { schema: book.schema })];
-  if (accounts !== undefined && accounts !== 'off') logs.push(await beginEpoch(accounts, { of: 'accounts' }));
+  if (hasAccountStore(accounts)) logs.push(await beginEpoch(accounts, { of: 'accounts' }));
   return { ok: true, words: `the next entries of ${logs.join(' and ')} begin a new log epoch`, data: { logs } };
 }
 
@@ -269,7 +273,7 @@ async function compare(
 
 /** Deletes old data of the account store, if one is given. */
 async function pruneAccountStore({ accounts, ages }: CommandOptions): Promise<PrunedAccounts | undefined> {
-  if (accounts === undefined || accounts === 'off') return undefined;
+  if (!hasAccountStore(accounts)) return undefined;
   return withAccountStore(accounts, (store) => pruneAccounts(store, ages, systemClock.now()));
 }
 

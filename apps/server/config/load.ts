@@ -5,13 +5,14 @@ import { SERVER_SETTINGS } from '../settings/server-settings.ts';
 import type { SettingTable } from '../settings/setting.ts';
 import { ConfigError } from './config-errors.ts';
 import { parseJsonc } from './jsonc.ts';
-import { planServer, resolveHost } from './plan.ts';
+import { resolveHost } from './plan.ts';
 import { readText } from './read-text.ts';
 
 /**
- * Reads a configuration file. File names in it are relative to its folder.
+ * Reads a configuration file. File names in it are relative to its folder. Its settings are not checked: flags and
+ * variables may complete them.
  *
- * @throws ConfigError if the file cannot be read, or naming every invalid key.
+ * @throws ConfigError if the file cannot be read, or has no books.
  */
 export async function readConfigFile(name: string): Promise<ServeOptions> {
   const path = resolve(name);
@@ -23,9 +24,7 @@ export async function readConfigFile(name: string): Promise<ServeOptions> {
     throw new ConfigError(['the file must be a JSON object: { "books": [{ "chain": "sepolia" }] }']);
   }
   if (!('books' in value)) throw new ConfigError(['books is missing: { "books": [{ "chain": "sepolia" }] }']);
-  const folder = dirname(path);
-  planServer(value, folder);
-  return { ...value, folder } as ServeOptions; // validated above
+  return { ...value, folder: dirname(path) } as ServeOptions; // checked by `planServer`
 }
 
 /**

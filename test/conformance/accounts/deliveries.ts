@@ -398,6 +398,20 @@ export const DELIVERIES: readonly AccountRule[] = [
     },
   },
   {
+    name: 'delivers no restored notification to a suspended subscription',
+    async run({ store }) {
+      await subscribe(store, subscription(1));
+      await step(store, notify(notification(1)));
+      await step(store, [withdraw(1), ...notify(notification(2))]);
+      const [first] = await claim(store);
+      assert.ok(first);
+      const outcome = { status: 'suspended', error: 'responded with 403' } as const;
+      await store.deliveries.recordResult({ seq: first.seq, claim: first.claim, outcome });
+      await step(store, notify(notification(1)));
+      assert.deepEqual(placesOf(await claim(store, 2 * LATER)), []);
+    },
+  },
+  {
     name: 'does not repeat a delivery that succeeded while its notification was being withdrawn',
     async run({ store }) {
       await subscribe(store, subscription(1));

@@ -30,3 +30,21 @@ test('event counts include each entry once, when reads overlap and after the log
   isBehind = false;
   expect((await replaced.read()).minutes.reduce((sum, minute) => sum + minute.created, 0)).toBe(2);
 });
+
+test('event counts include the newest entries after a long pause', async () => {
+  await using book = createOrderBook({ chainId: SEPOLIA, store: memoryStore() });
+  await book.start();
+  let end = 100;
+  const entry = (id: number) => ({ id, type: 'created', uid: `${id}`, owner: '0x', at: book.clock.now() - (end - id) });
+  const log = {
+    last: async () => end,
+    after: async (id: number, limit: number) =>
+      Array.from({ length: Math.max(0, Math.min(limit, end - id)) }, (_, i) => entry(id + 1 + i)),
+  };
+  const counts = createEventCounts({ clock: book.clock, log } as unknown as OrderBook); // the members that are used
+  await counts.read();
+  end = 50_000;
+  const { now, minutes } = await counts.read();
+  const newest = minutes.filter(({ minute }) => minute >= Math.floor(now / 60_000) - 1);
+  expect(newest.reduce((sum, { created }) => sum + created, 0)).toBeGreaterThanOrEqual(10_000);
+});

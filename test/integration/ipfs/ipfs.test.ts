@@ -174,6 +174,16 @@ describe('book with a document source', () => {
     expect([queried.length, reported.length]).toEqual([4, 4]);
   });
 
+  test('queries documents of the chain while clients fill their queue', async () => {
+    const source: DocumentSource = {
+      find: (hash) => (hash === HASH ? Promise.resolve(undefined) : new Promise(() => {})),
+    };
+    const find = createDocumentFinder(source, { clock: manualClock(), timeout: 1000, maxBytes: 1000, onFailure() {} });
+    for (let i = 0; i < 4 + 64; i++) find(`0x${i.toString(16).padStart(64, '0')}`).catch(() => {});
+    await expect(find(HASH)).rejects.toMatchObject({ code: 'RateLimited' });
+    expect(await find(HASH, 'chain')).toBeUndefined();
+  });
+
   test('does not query the source for a read of a document', async () => {
     const book = await open();
     expect(await book.appData.get(HASH)).toBeUndefined();

@@ -142,6 +142,19 @@ describe('backup of a configuration', () => {
     expect(await rejected(['backup', to, '--config', config, '--db', 'x.sqlite'], 2)).toContain('cannot be combined');
   });
 
+  test('has its secrets in variables', async () => {
+    const folder = await scratch();
+    const config = join(folder, 'intentbook.json');
+    const books = [{ chain: 'sepolia', db: join(folder, 'b.sqlite') }];
+    writeFileSync(config, JSON.stringify({ books, mailFrom: 'book@example.org', publicUrl: 'https://example.org' }));
+    const args = ['check', '--config', config];
+    const env = { INTENTBOOK_SMTP: 'smtps://user:secret@mail.example.org' };
+    expect((await intentbook(args, { env }).ended).stderr).not.toContain('"smtp" is missing');
+    const { code, stderr } = await intentbook(args).ended;
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`${config} is invalid`)]);
+    expect(stderr).toContain('"smtp" is missing');
+  });
+
   test('copies the account store of the variable or the flag, like the server', async () => {
     const folder = await scratch();
     const config = join(folder, 'intentbook.json');

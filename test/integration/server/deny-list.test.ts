@@ -102,6 +102,17 @@ describe('deny list', () => {
     list.close();
   });
 
+  test('ends with a server that does not start', async () => {
+    const file = await written(`${FIRST}\n`);
+    const timers = vi.spyOn(globalThis, 'setInterval');
+    const ended = vi.spyOn(globalThis, 'clearInterval');
+    const settings = { deniedAddresses: file, deniedTokens: file, feePolicies: `${file}.missing` };
+    await expect(serve({ port: 0, db: ':memory:', ...settings })).rejects.toThrow('fee policies');
+    expect(timers.mock.results.length).toBeGreaterThanOrEqual(2);
+    expect(ended.mock.calls.length).toBeGreaterThanOrEqual(timers.mock.results.length);
+    vi.restoreAllMocks();
+  });
+
   test('applies to owners and tokens of new orders at once', async () => {
     const owner = account(1);
     const [addresses, tokens] = [await written(`${owner.address}\n`), await written('')];

@@ -1,4 +1,4 @@
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, renameSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -55,6 +55,16 @@ const SETTINGS = ['journal_mode', 'synchronous', 'busy_timeout', 'foreign_keys',
 const HEADER = ['application_id', 'user_version'];
 
 describe('SQLite store on a host connection', () => {
+  test('an open that fails after the lease was acquired releases it', async () => {
+    const store = sqliteStore(database);
+    const opening = store.open({ domain: DOMAIN, clock });
+    renameSync(file.path, `${file.path}.away`);
+    await expect(opening).rejects.toThrow();
+    renameSync(`${file.path}.away`, file.path);
+    await store.open({ domain: DOMAIN, clock });
+    await store.close();
+  });
+
   test('changes no setting, uses its prefix and leaves the connection open', async () => {
     const settings = () => [...SETTINGS, ...HEADER].map((name) => database.pragma(name));
     const before = settings();

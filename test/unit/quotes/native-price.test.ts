@@ -98,6 +98,42 @@ describe('native price of a share of a vault', () => {
     expect([await read(VAULT), failures.map(String)]).toEqual(['1', ['Error: offline']]);
   });
 
+  test('is that of the estimators for a cycle of vaults', async () => {
+    let reads = 0;
+    const { read } = await priced(async (token) => {
+      reads++;
+      return { asset: token === VAULT ? OUTER : VAULT, assets: 1n, decimals: 0 };
+    });
+    expect(await read(VAULT)).toBe('1');
+    expect(reads).toBeLessThanOrEqual(6);
+  });
+
+  test.each([
+    ['above 256 bits', { asset: ASSET, assets: 2n ** 256n - 1n, decimals: 0 }],
+    ['of less than a wei', { asset: ASSET, assets: 1n, decimals: 77 }],
+  ])('is unknown for a value %s', async (_name, share) => {
+    const { read } = await priced(async (token) => (token === VAULT ? share : undefined));
+    expect(await read(VAULT)).toBe('NoLiquidity');
+  });
+
+  test('notices a vault that is deployed later', async () => {
+    let isDeployed = false;
+    const { read, clock } = await priced(async (token) => (isDeployed ? SHARES[token] : undefined));
+    expect(await read(OUTER)).toBe('NoLiquidity');
+    isDeployed = true;
+    clock.advance(600_000);
+    expect(await read(OUTER)).toBe('880000000');
+  });
+
+  test('waits for the reader no longer than the caller', async () => {
+    const { book, failures } = await priced(() => new Promise(() => {}));
+    const caller = new AbortController();
+    const reading = book.quotes.nativePrice(VAULT, caller);
+    caller.abort(new Error('enough'));
+    await expect(reading).rejects.toThrow('enough');
+    expect(failures).toEqual([]);
+  });
+
   test('ends for a vault of itself', async () => {
     const { read } = await priced(async () => ({ asset: TOKEN, assets: 1n, decimals: 0 }));
     expect(await read(TOKEN)).toBe('3');
