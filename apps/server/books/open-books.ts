@@ -131,11 +131,11 @@ async function openBook(plan: BookPlan, observer: BookObserver, store?: Store): 
 }
 
 /** Starts what a started book does besides serving. Returns a function that ends the publication of events. */
-async function startWork(book: OrderBook, { settings, chain, environment }: BookPlan): Promise<() => Promise<void>> {
+async function startWork(book: OrderBook, { settings, nats }: BookPlan): Promise<() => Promise<void>> {
   const { followedOwners: owners = [], followedAppData: appData = [] } = settings;
   await book.upstream?.follow({ owners, appData });
   await runAuctions(book, settings);
-  return publishEvents(book, settings, `intentbook-${chain}${environment === 'staging' ? '-staging' : ''}`);
+  return publishEvents(book, nats);
 }
 
 /** Returns the options of a book that derive from its settings. */

@@ -1,38 +1,28 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { OrderBook } from 'intentbook';
+import type { NatsTarget } from '../config/plan.ts';
 import { requirePackage } from '../require-package.ts';
-
-/** Settings of the events on NATS. */
-export interface NatsSettings {
-  /** URLs of the NATS servers. Absent: events are not published. */
-  readonly natsUrl?: readonly string[] | undefined;
-  readonly natsStream?: string | undefined;
-}
 
 /**
  * Publishes the log of a book to JetStream until the result is called.
  *
- * @param name - Name of the stream without a setting.
+ * @param nats - The stream. Absent: events are not published.
  */
-export async function publishEvents(
-  book: OrderBook,
-  { natsUrl, natsStream }: NatsSettings,
-  name: string,
-): Promise<() => Promise<void>> {
-  if (natsUrl === undefined) return async () => {};
+export async function publishEvents(book: OrderBook, nats: NatsTarget | undefined): Promise<() => Promise<void>> {
+  if (nats === undefined) return async () => {};
+  const { urls, stream } = nats;
   const { connect } = await requirePackage('--nats-url', '@nats-io/transport-node', () => {
     return import('@nats-io/transport-node');
   });
   const { jetstream } = await requirePackage('--nats-url', '@nats-io/jetstream', () => import('@nats-io/jetstream'));
   const { natsPublisher } = await import('intentbook/nats');
-  const stream = natsStream ?? name;
   let connection: NatsConnection | undefined;
   let isStopped = false;
   const publisher = natsPublisher({
     log: book.log,
     stream,
     async jetstream() {
-      connection = await connect({ ...parseServers(natsUrl), name: `intentbook ${stream}`, maxReconnectAttempts: -1 });
+      connection = await connect({ ...parseServers(urls), name: `intentbook ${stream}`, maxReconnectAttempts: -1 });
       if (isStopped) await connection.close();
       return jetstream(connection);
     },

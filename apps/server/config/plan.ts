@@ -25,6 +25,13 @@ export type StoreLocation =
       readonly pooler: Pooler | undefined;
     };
 
+/** A stream on NATS, which has the events of one book. */
+export interface NatsTarget {
+  /** URLs of the servers. */
+  readonly urls: readonly string[];
+  readonly stream: string;
+}
+
 /** A planned book: its settings and the values derived from them. */
 export interface BookPlan {
   readonly settings: ParsedBookSettings;
@@ -35,6 +42,8 @@ export interface BookPlan {
   /** `/`, or a path without a trailing slash. */
   readonly path: string;
   readonly place: StoreLocation;
+  /** Where its events are published. `undefined`: they are not published. */
+  readonly nats: NatsTarget | undefined;
 }
 
 /** The plan of a server. */
@@ -61,6 +70,7 @@ export function planServer(value: unknown, folder: string): ServerPlan {
     ...books.flatMap((book, i) => findShortLogs(settings, book, i)),
     ...findDuplicate('path', books, ({ path }) => path),
     ...findDuplicate('place', books, ({ place }) => locationKey(place)),
+    ...findDuplicate('stream on NATS', books, ({ nats }) => nats?.stream),
     ...findSharedAccounts(settings, books, folder),
   ];
   if (clashes.length > 0) throw new ConfigError(clashes);
@@ -121,6 +131,7 @@ function planBook(settings: ParsedBookSettings, own: GivenBook, folder: string):
   const { environment } = settings;
   const chain = known?.segment ?? String(settings.chain);
   const staging = environment === 'staging';
+  const name = `${chain}${staging ? '-staging' : ''}`;
   const natural = known === undefined ? '/' : `${staging ? '/staging' : ''}/${chain}`;
   return {
     chain,
@@ -128,7 +139,8 @@ function planBook(settings: ParsedBookSettings, own: GivenBook, folder: string):
     settings: { ...settings, ...resolveFiles(settings, folder) },
     chainId: known?.chainId ?? Number(settings.chain),
     path: settings.path ?? natural,
-    place: toStoreLocation(settings, own, `${chain}${staging ? '-staging' : ''}`, folder),
+    place: toStoreLocation(settings, own, name, folder),
+    nats: toNatsTarget(settings, name),
   };
 }
 
@@ -157,6 +169,10 @@ function toStoreLocation(settings: ParsedBookSettings, { db }: GivenBook, name: 
     return { kind: 'postgres', url, readUrl, schema, migrate, connections, pooler };
   }
   return db === ':memory:' ? { kind: 'memory' } : { kind: 'file', path: resolve(folder, db ?? `${name}.sqlite`) };
+}
+
+function toNatsTarget({ natsUrl: urls, natsStream }: ParsedBookSettings, name: string): NatsTarget | undefined {
+  return urls === undefined ? undefined : { urls, stream: natsStream ?? `intentbook-${name}` };
 }
 
 function locationKey(place: StoreLocation): string | undefined {

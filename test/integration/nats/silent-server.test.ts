@@ -13,9 +13,9 @@ test('events on NATS: a stop does not wait for a server that does not respond, a
   await book.start();
   const failures: unknown[] = [];
   book.on('failure', (failure) => failures.push(failure));
-  const natsUrl = [`nats://127.0.0.1:${(nats.address() as AddressInfo).port}`]; // it listens
+  const urls = [`nats://127.0.0.1:${(nats.address() as AddressInfo).port}`]; // it listens
   const connected = once(nats, 'connection');
-  const stop = await publishEvents(book, { natsUrl }, 'book');
+  const stop = await publishEvents(book, { urls, stream: 'book' });
   const [socket] = (await connected) as [Socket];
   const closed = once(socket, 'close');
   await stop();

@@ -153,6 +153,25 @@ describe('configuration error', () => {
     expect(() => planServer(value, '/srv')).toThrow(problem);
   });
 
+  test('names a stream on NATS that two books have', () => {
+    const books = [
+      { chain: 'sepolia', path: '/a', db: 'a.sqlite' },
+      { chain: 'sepolia', path: '/b', db: 'b.sqlite', settlementContract: `0x${'77'.repeat(20)}` },
+    ];
+    const natsUrl = ['nats://127.0.0.1:4222'];
+    const plan = (defaults: object, extra?: object) => {
+      const [first, second] = books;
+      const { books: planned } = planServer({ defaults, books: [first, { ...second, ...extra }] }, '/srv');
+      return planned.map(({ nats }) => nats?.stream);
+    };
+    const problem = (stream: string) =>
+      new ConfigError([`books[1] has the same stream on NATS as books[0]: ${stream}`]);
+    expect(() => plan({ natsUrl })).toThrow(problem('intentbook-sepolia'));
+    expect(() => plan({ natsUrl, natsStream: 'events' })).toThrow(problem('events'));
+    expect(plan({})).toEqual([undefined, undefined]);
+    expect(plan({ natsUrl }, { natsStream: 'second' })).toEqual(['intentbook-sepolia', 'second']);
+  });
+
   test.each([
     [{ smtp: 'smtp://a', mailFrom: 'a@b.org', publicUrl: 'https://a' }, 'smtp'],
     [{ telegram: { token: '1:a', bot: 'Books' } }, 'telegram'],
