@@ -45,7 +45,8 @@ export interface NatsPublisherOptions {
   readonly log: EventLog;
   /**
    * The client: `jetstream(connection)` of `@nats-io/jetstream`, or a function that creates it. The function is called
-   * until it succeeds. The host owns the connection. The timeout of the client limits an acknowledgement.
+   * until it succeeds, and again if the connection is closed. The host owns the connection. The timeout of the client
+   * limits an acknowledgement.
    */
   readonly jetstream: JetStream | (() => Promise<JetStream>);
   /**
@@ -183,6 +184,8 @@ export function natsPublisher(options: NatsPublisherOptions): NatsPublisher {
     },
     onFailure(failure) {
       tail = undefined;
+      // A client does not open a closed connection again. The function creates another one.
+      if (isConnectionClosed(failure)) client = streams = undefined;
       if (!hasFailed && !isSequenceTaken(failure)) report(failure);
       hasFailed ||= !isSequenceTaken(failure);
     },
@@ -228,6 +231,7 @@ const WRONG_SEQUENCE = [10_071, 10_164];
 const getCode = (error: unknown) => (typeof error === 'object' && error !== null && 'code' in error ? error.code : 0);
 const isNotFound = (error: unknown) => getCode(error) === STREAM_NOT_FOUND;
 const isSequenceTaken = (error: unknown) => WRONG_SEQUENCE.some((code) => code === getCode(error));
+const isConnectionClosed = (error: unknown) => error instanceof Error && error.name === 'ClosedConnectionError';
 
 function requireName(name: string, value: unknown, pattern: RegExp, expected: string): void {
   if (typeof value === 'string' && pattern.test(value)) return;

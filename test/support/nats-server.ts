@@ -11,7 +11,8 @@ export const HAS_NATS = spawnSync('nats-server', ['--version']).status === 0;
 /** A NATS server with JetStream on a free port, whose files survive its process. */
 export interface NatsServer {
   readonly url: string;
-  start(): Promise<void>;
+  /** Starts the process. With a password, clients need the user `book`. */
+  start(password?: string): Promise<void>;
   /** Kills the process. */
   kill(): Promise<void>;
   /** Kills the process and removes the files. */
@@ -35,9 +36,11 @@ export async function natsServer(): Promise<NatsServer> {
 
   return {
     url: `nats://127.0.0.1:${port}`,
-    async start() {
+    async start(password) {
       rmSync(log, { force: true });
-      const started = spawn('nats-server', ['-js', '-a', '127.0.0.1', '-p', String(port), '-sd', folder, '-l', log]);
+      const credentials = password === undefined ? [] : ['--user', 'book', '--pass', password];
+      const flags = ['-js', '-a', '127.0.0.1', '-p', String(port), '-sd', folder, '-l', log];
+      const started = spawn('nats-server', [...flags, ...credentials]);
       child = started;
       while (!readLog(log).includes('Server is ready')) {
         if (started.exitCode !== null) throw new Error(`nats-server ended: ${readLog(log)}`);

@@ -22,7 +22,14 @@ export async function publishEvents(book: OrderBook, nats: NatsTarget | undefine
     log: book.log,
     stream,
     async jetstream() {
-      connection = await connect({ ...parseServers(urls), name: `intentbook ${stream}`, maxReconnectAttempts: -1 });
+      await connection?.close();
+      connection = await connect({
+        ...parseServers(urls),
+        name: `intentbook ${stream}`,
+        maxReconnectAttempts: -1,
+        // Without it, the second rejection of the credentials closes the connection for ever.
+        ignoreAuthErrorAbort: true,
+      });
       if (isStopped) await connection.close();
       return jetstream(connection);
     },
