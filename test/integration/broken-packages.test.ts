@@ -14,6 +14,8 @@ import { manualClock } from '../support/clock.ts';
 const breakPackage = vi.hoisted(() => () => {
   throw new Error('The module was compiled against a different Node.js version');
 });
+vi.mock('@nats-io/jetstream', breakPackage);
+vi.mock('@nats-io/transport-node', breakPackage);
 vi.mock('better-sqlite3', breakPackage);
 vi.mock('koffi', breakPackage);
 vi.mock('nodemailer', breakPackage);
@@ -22,6 +24,7 @@ vi.mock('pino', breakPackage);
 vi.mock('piscina', breakPackage);
 vi.mock('prom-client', breakPackage);
 vi.mock('secp256k1/bindings.js', breakPackage);
+vi.mock('viem', breakPackage);
 vi.mock('web-push', breakPackage);
 
 const context = { domain: DOMAIN, clock: manualClock() };
@@ -70,4 +73,17 @@ describe('package that is installed, but does not load', () => {
       ),
     );
   });
+
+  test.each([{ defaults: { natsUrl: ['nats://a'] } }, { books: [{ db: ':memory:', natsUrl: ['nats://a'] }] }])(
+    'check reports those of %j',
+    async (settings) => {
+      const plan = planServer({ books: [{ db: ':memory:' }], affiliateRpc: ['http://127.0.0.1:1'], ...settings }, '.');
+      const { problems } = await checkSettings(plan, '.', false);
+      expect(problems.map((problem) => problem.split(',')[0])).toEqual([
+        '"affiliateRpc" requires the package viem',
+        '"natsUrl" requires the package @nats-io/jetstream',
+        '"natsUrl" requires the package @nats-io/transport-node',
+      ]);
+    },
+  );
 });

@@ -11,6 +11,7 @@ import { quoteOptions } from '../books/quote-options.ts';
 import { upstreamOptions } from '../books/upstream-options.ts';
 import type { BookPlan, ServerPlan } from '../config/plan.ts';
 import { MissingPackageError } from '../require-package.ts';
+import { BOOK_SETTINGS, COMMON_SETTINGS } from '../settings/book-settings.ts';
 import { SERVER_SETTINGS } from '../settings/server-settings.ts';
 import type { SettingTable } from '../settings/setting.ts';
 
@@ -160,13 +161,16 @@ async function listFailures(checks: readonly (() => unknown)[]): Promise<string[
   return failures;
 }
 
+/** The settings of the server and of its books. */
+const TABLE: SettingTable = { ...SERVER_SETTINGS, ...BOOK_SETTINGS, ...COMMON_SETTINGS };
+
 async function packageProblems({ settings, books }: ServerPlan): Promise<string[]> {
-  const table: SettingTable = SERVER_SETTINGS;
-  const given = Object.entries(settings).filter(([, value]) => value !== undefined);
   const needed = new Map<string, string>();
-  for (const [key] of given) {
-    const name = table[key]?.package;
-    if (name !== undefined) needed.set(name, key);
+  for (const values of [settings, ...books.map((book) => book.settings)]) {
+    for (const [key, value] of Object.entries(values)) {
+      if (value === undefined) continue;
+      for (const name of TABLE[key]?.packages ?? []) needed.set(name, key);
+    }
   }
   if (settings.log === 'json') needed.set('pino', 'log');
   for (const { place, settings: book } of books) {

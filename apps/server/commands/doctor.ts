@@ -25,6 +25,8 @@ const PACKAGES = [
   'koffi',
   'nodemailer',
   'web-push',
+  '@nats-io/jetstream',
+  '@nats-io/transport-node',
 ];
 
 /** Time that a node may take to respond, in milliseconds. */

@@ -93,7 +93,7 @@ export const SERVER_SETTINGS = {
     metricsPort: {
       type: PORT,
       help: 'Separate port for Prometheus metrics at `/metrics`.',
-      package: 'prom-client',
+      packages: ['prom-client'],
       defaultText: 'no metrics',
       common: true,
     },
@@ -118,6 +118,7 @@ export const SERVER_SETTINGS = {
       help: 'Nodes of chain 1, for signatures of contract wallets.',
       defaultText: 'the nodes of the mainnet book',
       secret: true,
+      packages: ['viem'],
     },
     affiliateTerms: {
       type: affiliateTerms(),
@@ -198,7 +199,7 @@ export const SERVER_SETTINGS = {
       type: url(/^smtps?:\/\/[^/]/, 'a URL: smtps://user:password@host'),
       help: 'Mail server for notifications.',
       secret: true,
-      package: 'nodemailer',
+      packages: ['nodemailer'],
       together: ['mailFrom', 'publicUrl'],
     },
     mailFrom: { type: email(), help: 'Sender address of mails.', together: ['smtp', 'publicUrl'] },
@@ -209,7 +210,7 @@ export const SERVER_SETTINGS = {
         'an https URL, or mailto: and an address',
       ),
       help: 'Contact for push services, a `mailto:` or `https:` URL. With both keys, it enables web push.',
-      package: 'web-push',
+      packages: ['web-push'],
       together: ['vapidPublicKey', 'vapidPrivateKey'],
     },
     vapidPublicKey: {

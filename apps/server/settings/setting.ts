@@ -66,8 +66,8 @@ export interface Ungrouped {
   readonly flag?: string | null;
   /** Name of the variable, if it does not derive from the flag. */
   readonly variable?: string;
-  /** The optional package that the setting needs. */
-  readonly package?: string;
+  /** The optional packages that the setting needs. */
+  readonly packages?: readonly string[];
   /** The setting without which this one has no effect. */
   readonly requires?: string;
   /** The settings that must be given together with this one. */
@@ -104,11 +104,15 @@ function formatValue(type: SettingType, value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Formats the help of a setting with its default and its package. */
+/** Formats the help of a setting with its default and its packages. */
 export function describeSetting(setting: Ungrouped): string {
   const initial = formatDefault(setting);
-  const needed = setting.package === undefined ? '' : ` Requires the package \`${setting.package}\`.`;
-  return `${setting.help}${needed}${initial === undefined ? '' : ` Default: ${initial}.`}`;
+  const { help, packages = [] } = setting;
+  const needed =
+    packages.length === 0
+      ? ''
+      : ` Requires the package${packages.length > 1 ? 's' : ''} ${packages.map((name) => `\`${name}\``).join(', ')}.`;
+  return `${help}${needed}${initial === undefined ? '' : ` Default: ${initial}.`}`;
 }
 
 /** Removes the backticks of a description, for a terminal. */

@@ -9,7 +9,7 @@ export const STREAM_SETTINGS = {
       help: 'URLs of NATS servers with JetStream, to which the log is published: `nats://user:password@host:4222`.',
       defaultText: 'the log is not published',
       secret: true,
-      package: '@nats-io/jetstream',
+      packages: ['@nats-io/jetstream', '@nats-io/transport-node'],
     },
     natsStream: {
       type: matching(/^[A-Za-z0-9_-]{1,64}$/, '<name>', 'letters, digits, "_" and "-", at most 64'),
