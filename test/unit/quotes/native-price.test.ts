@@ -125,6 +125,14 @@ describe('native price of a share of a vault', () => {
     expect(await read(OUTER)).toBe('880000000');
   });
 
+  test('leaves time for the estimators if the reader does not respond', async () => {
+    const { book, clock } = await priced(() => new Promise(() => {}));
+    const reading = book.quotes.nativePrice(VAULT);
+    await flush();
+    clock.advance(5_000 / 2);
+    expect(await reading).toMatchObject({ status: 'priced', price: '1' });
+  });
+
   test('waits for the reader no longer than the caller', async () => {
     const { book, failures } = await priced(() => new Promise(() => {}));
     const caller = new AbortController();
