@@ -131,7 +131,7 @@ export function createNotificationIndexer({
    * Moves the cursor to the start of the log. Presignatures are counted anew. Fills and cancellations with corrections
    * are compared with their last entry of the log.
    */
-  async function restart(after: number): Promise<void> {
+  async function restart(after: number, isStopping: () => boolean): Promise<void> {
     onFailure(new Error(`the ${feed} does not have the entry ${after} that was read; it is read from its start`));
     const lasts = new Map<string, StoredEvent>();
     const presigned = new Set<string>();
@@ -145,6 +145,7 @@ export function createNotificationIndexer({
         end = event.id;
       }
       await yieldToEventLoop();
+      if (isStopping()) return; // the next start begins again
     }
     const tools = { book, store, tokens, onFailure };
     const { changes, marks } = await derive([...lasts.values()], tools, { revertedNotifications, isRepeated: false });
@@ -164,12 +165,12 @@ export function createNotificationIndexer({
   }
 
   /** Processes one batch. @returns whether the log may have more entries. */
-  async function processBatch(): Promise<boolean> {
+  async function processBatch(isStopping: () => boolean): Promise<boolean> {
     const after = await store.notifications.cursor(feed);
     // The first entry of the page is the one at the cursor.
     const page = await log.after(Math.max(0, (after ?? 0) - 1), BATCH_SIZE + 1);
     if (after !== null && after > 0 && !(await isContinued(after, page[0]))) {
-      await restart(after);
+      await restart(after, isStopping);
       return true;
     }
     const unread = page.filter(({ id }) => id > (after ?? 0)).slice(0, BATCH_SIZE);
@@ -206,7 +207,7 @@ export function createNotificationIndexer({
     onFailure,
     async run(isStopping) {
       // With a synchronous store a long backlog would block the event loop.
-      while ((await processBatch()) && !isStopping()) await yieldToEventLoop();
+      while ((await processBatch(isStopping)) && !isStopping()) await yieldToEventLoop();
       return undefined;
     },
   });

@@ -154,6 +154,17 @@ describe('notification indexer', () => {
     expect(state.appended).toBe(times);
   });
 
+  test('ends the search of a log that is read again when it stops', async () => {
+    const { indexer, start, reads, appends } = fixture(
+      range(1, 5000).map((id) => entry(id)),
+      { cursor: 9000 },
+    );
+    await start();
+    await indexer.stop();
+    expect(reads.length).toBeLessThan(20);
+    expect(appends).toEqual([]);
+  });
+
   test('reads the orders and the progress of the entries that need them, each once', async () => {
     const { start, orders, marks } = fixture([
       entry(1, 'created', 1),
