@@ -11,16 +11,16 @@ import { BUY_TOKEN, CHAIN_ID, SELL_TOKEN } from '../orders/pool-order.ts';
 import type { Violation } from '../simulate.ts';
 
 const START = 1_700_000_000_000;
-const ORDERS = 2_000;
+const ORDERS = 1_000;
 const VALID_TO = 4_000_000_000;
 /** Rows and bytes of a body whose work is one token, and the milliseconds of that work. */
 const ROWS_PER_TOKEN = 128;
 const BYTES_PER_TOKEN = 16 * 1024;
 const MS_PER_TOKEN = 10;
 /** Reads per second of a client, and its burst. */
-const READS = { perSecond: 50, burst: 250 };
+const READS = { perSecond: 10, burst: 50 };
 /** Work in tokens that a client may exceed its limit by: that of the requests that are admitted at once. */
-const SLACK = 100;
+const SLACK = 30;
 /** Maximum virtual milliseconds of a request of another client: pages of two lists and four streams, and its own. */
 const MAX_WAIT = 12 * MS_PER_TOKEN;
 const QUOTA = 10;
