@@ -124,7 +124,6 @@ export function createDriver(options: DriverOptions): Driver {
 
   async function solve(body: unknown, signal: AbortSignal): Promise<object> {
     const auction = parseAuction(body);
-    failures.retain(auction);
     const open = { ...auction, orders: failures.leaveOut(auction.orders) };
     const valid = await beforeDeadline(signal, auction.deadline, (limited) => findValid(open, limited));
     const solutions = sortByScore(valid, auction.prices).slice(0, maxSolutions);

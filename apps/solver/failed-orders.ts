@@ -21,6 +21,9 @@ const RETRY_DELAY = 1_000;
 /** Maximum of this delay, and the delay after a settlement whose result is unknown. */
 export const MAX_RETRY_DELAY = 60_000;
 
+/** Time after which a failure is forgotten if the order has not failed again, in milliseconds. */
+const FORGET_AFTER = 10 * MAX_RETRY_DELAY;
+
 /** Maximum number of orders that are simulated alone. Larger solutions are halved, which takes fewer simulations. */
 const MAX_ALONE = 16;
 
@@ -38,15 +41,10 @@ export function createFailedOrders(engine: SolverEngine, settler: Pick<Settler, 
     note,
     clear: () => failures.clear(),
 
-    /** Forgets the failures of orders that are not in an auction. */
-    retain({ orders }: SolvableAuction): void {
-      const listed = new Set(orders.map(({ uid }) => uid));
-      for (const uid of failures.keys()) if (!listed.has(uid)) failures.delete(uid);
-    },
-
     /** Leaves out orders that have failed recently. */
     leaveOut(orders: readonly AuctionOrder[]): readonly AuctionOrder[] {
       const now = performance.now();
+      for (const [uid, { until }] of failures) if (until < now - FORGET_AFTER) failures.delete(uid);
       return orders.filter(({ uid }) => (failures.get(uid)?.until ?? 0) <= now);
     },
 

@@ -144,6 +144,8 @@ const NETWORK_ERRORS = ['AbortError', 'HttpRequestError', 'SocketClosedError', '
 /** Returns whether a request has failed without a response of the node. */
 function isNetworkError(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    // A solution that is too large for the node, or for its proxy, fails as others do.
+    if ('status' in cause && cause.status === 413) return false;
     // `fetch` reports a failed connection as a `TypeError`.
     if (NETWORK_ERRORS.includes(cause.name) || cause instanceof TypeError) return true;
     if ('code' in cause && typeof cause.code === 'string' && /^E[A-Z]+$/.test(cause.code)) return true;

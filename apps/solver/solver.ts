@@ -115,7 +115,6 @@ export function createSolver(options: SolverOptions): Solver {
   /** Leaves out orders that have failed recently, or whose settlement the book has not read yet. */
   function solvable(auction: SolvableAuction): SolvableAuction {
     for (const [uid, block] of settled) if (block <= auction.block) settled.delete(uid);
-    failures.retain(auction);
     return { ...auction, orders: failures.leaveOut(auction.orders).filter(({ uid }) => !settled.has(uid)) };
   }
 

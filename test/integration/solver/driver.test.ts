@@ -124,7 +124,7 @@ describe('solutions of a driver', () => {
     };
   }
 
-  it('execute the other orders of a pair without the one that fails, which is left out of the next auction', async () => {
+  it('execute the other orders of a pair without the one that fails, which is left out of its next auction', async () => {
     const [good, bad] = pair as [AuctionOrder, AuctionOrder];
     let simulations = 0;
     const solve = createPairDriver({
@@ -134,6 +134,8 @@ describe('solutions of a driver', () => {
       },
     });
     expect(await solve(pair)).toEqual([[good.uid]]);
+    // The auction of another book does not contain them.
+    expect(await solve([other])).toEqual([[other.uid]]);
     simulations = 0;
     expect(await solve(pair)).toEqual([[good.uid]]);
     expect(simulations).toBe(1);

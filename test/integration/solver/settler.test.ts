@@ -28,6 +28,14 @@ describe('settler of a node', () => {
     await expect(simulated).rejects.toThrow('the auction is over');
   });
 
+  it('returns the reason of a solution that is too large for the node', async () => {
+    const tooLarge = Object.assign(new Error('HTTP request failed.'), { name: 'HttpRequestError', status: 413 });
+    const settler = getSettler(() => Promise.reject(tooLarge), never);
+    expect(await settler.simulate(solution)).toBe('HTTP request failed.');
+    const overloaded = getSettler(() => Promise.reject(Object.assign(tooLarge, { status: 503 })), never);
+    await expect(overloaded.simulate(solution)).rejects.toThrow('the node does not respond');
+  });
+
   it('returns the reason of a solution that cannot be encoded', async () => {
     const settler = getSettler(async () => '0x', never);
     expect(await settler.simulate({ ...solution, prices: { [SELL]: 1n } })).toMatch(/^prices must contain 0x/);
