@@ -21,7 +21,7 @@ export { requireOperator } from './http/auth.ts';
 export { readJson } from './http/body.ts';
 export { chargePage, takeRead } from './http/charge-page.ts';
 export { isApi } from './http/message.ts';
-export { createOpenStreams, type OpenStreams } from './http/open-streams.ts';
+export { createOpenStreams } from './http/open-streams.ts';
 export { createRequestClient } from './http/request-client.ts';
 export {
   CORS_HEADERS,

@@ -86,7 +86,7 @@ export function fastifyPlugin(instance: FastifyLike, options: FastifyPluginOptio
         if (value !== undefined && !response.headersSent) response.setHeader(name, value);
       }
       reply.hijack();
-      const content = isStream ? streams.track(body) : body;
+      const content = streams.track({ status, headers, body });
       // A response of a client that has left emits no further event.
       if (isStream && !response.closed) {
         sending.add(response);

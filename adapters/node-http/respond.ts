@@ -27,15 +27,20 @@ export class ClientConnection {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
       if (this.#isAborted()) this.#controller.abort();
-      else if (!this.#response.writableFinished) abortOnClose(this.#controller, this.#socket, this.#response);
+      else if (!isSent(this.#response)) abortOnClose(this.#controller, this.#socket, this.#response);
     }
     return this.#controller.signal;
   }
 
   #isAborted(): boolean {
-    const { writableFinished, destroyed, closed } = this.#response;
-    return !writableFinished && (destroyed || closed || this.#socket.destroyed);
+    const { destroyed, closed } = this.#response;
+    return !isSent(this.#response) && (destroyed || closed || this.#socket.destroyed);
   }
+}
+
+/** Whether the response was sent. Node describes a stream of HTTP/2 that was reset as finished, but not as ended. */
+function isSent({ writableFinished, writableEnded }: ServerResponse): boolean {
+  return writableFinished && writableEnded;
 }
 
 function abortOnClose(controller: AbortController, socket: IncomingMessage['socket'], response: ServerResponse): void {
@@ -52,7 +57,7 @@ function abortOnClose(controller: AbortController, socket: IncomingMessage['sock
   const others = ofSocket.add(controller);
   response.once('close', () => {
     others.delete(controller);
-    if (!response.writableFinished) controller.abort();
+    if (!isSent(response)) controller.abort();
   });
 }
 

@@ -1,6 +1,6 @@
 import type { Api, ApiRequest, OrderBook, Store } from 'intentbook';
 import { createApi, StoreError } from 'intentbook';
-import type { Accounts } from 'intentbook/accounts';
+import { type Accounts, createAccountApi } from 'intentbook/accounts';
 import type { ExplorerBook } from 'intentbook/explorer';
 import { createExplorer } from 'intentbook/explorer';
 import { nodeHandler } from 'intentbook/node-http';
@@ -13,7 +13,6 @@ import type { ReadinessWatch, WatchedPart } from './books/readiness-watch.ts';
 import { watchReadiness } from './books/readiness-watch.ts';
 import type { ServerPlan } from './config/plan.ts';
 import { planOptions } from './config/plan-options.ts';
-import { mountAccounts } from './http/account-mount.ts';
 import { createKeyCheck, createKeyGuard } from './http/api-keys.ts';
 import { createConnectionLimit } from './http/connection-limit.ts';
 import type { Exchange } from './http/exchange.ts';
@@ -195,7 +194,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     const audit = onOperatorAction && createOperatorAudit({ operatorToken, getRouteName, onAction: onOperatorAction });
     const api = createServerApi({
       mounted: [
-        mountAccounts(accounts, apiOptions),
+        { path: '/', api: createAccountApi(accounts, apiOptions), aside: true },
         ...deployments.map(({ path, book, apiOptions: own }) => ({
           path,
           api: createApi(book, { ...apiOptions, ...own }),

@@ -39,11 +39,12 @@ export function createTradeApi({ chain }: Pick<Store, 'chain'>, surplus: Lazy<Su
     let skip = offset;
     for (; skip > SKIPPED_PAGE; skip -= SKIPPED_PAGE) {
       [after] = await read({ offset: SKIPPED_PAGE - 1, limit: 1 });
+      countRows(options, SKIPPED_PAGE / SKIPPED_PER_ROW);
       if (after === undefined) return;
       await nextStep(options);
       assertNotAborted(options.signal);
     }
-    countRows(options, Math.ceil(offset / SKIPPED_PER_ROW));
+    countRows(options, Math.ceil(skip / SKIPPED_PER_ROW));
     for (let left = limit; left > 0; skip = 0) {
       const wanted = Math.min(PAGE, left);
       const page = await read({ offset: skip, limit: wanted });

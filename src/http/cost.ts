@@ -100,5 +100,5 @@ function toTokens(rows: number, rowsPerToken: number): number {
 /** Returns a number of a query, or a default if it is absent or not a whole number, which the route rejects. */
 export function readCount(query: URLSearchParams, name: string, otherwise: number): number {
   const text = query.get(name) ?? '';
-  return /^\d{1,9}$/.test(text) ? Number(text) : otherwise;
+  return /^\d{1,15}$/.test(text) ? Number(text) : otherwise;
 }

@@ -1,5 +1,4 @@
-/** The open event streams of a server or a mount. */
-export type OpenStreams = ReturnType<typeof createOpenStreams>;
+import type { ApiResponse } from './message.ts';
 
 const END = { done: true, value: undefined } as const;
 
@@ -42,10 +41,13 @@ export function createOpenStreams() {
     get size(): number {
       return open.size;
     },
-    /** Returns the same stream, which ends when the server closes. */
-    track: (source: AsyncIterable<string>): AsyncIterable<string> => ({
-      [Symbol.asyncIterator]: () => closable(source[Symbol.asyncIterator]()),
-    }),
+    /** Returns the body of a response. If it is an event stream, it ends when the server closes. */
+    track({ headers, body }: ApiResponse): ApiResponse['body'] {
+      // A file is sent to its end, so that a client does not take a part of it for the whole.
+      const isEndless = headers['content-type'] === 'text/event-stream';
+      if (!isEndless || typeof body !== 'object' || !(Symbol.asyncIterator in body)) return body;
+      return { [Symbol.asyncIterator]: () => closable(body[Symbol.asyncIterator]()) };
+    },
     /** Ends all open streams and every later one. */
     close(): void {
       closed = true;

@@ -178,19 +178,38 @@ async function simulateOpenOrder({ orders }: OrderBook, { uid, status }: Order) 
 
 /** Finds the entries of an order among the newest entries of the log. */
 async function readHistory(uid: Hex, log: EventLog, work: ReadOptions) {
-  const last = await log.last();
-  const found: StoredEvent[] = [];
+  let found: readonly StoredEvent[] = [];
   let searchedEntries = 0;
-  for (let at = Math.max(0, last - SEARCHED_ENTRIES); at < last; ) {
-    const page = await log.after(at, PAGE);
-    found.push(...page.filter((entry) => entry.uid === uid));
-    searchedEntries += page.length;
-    countRows(work, page.length);
-    at = page.at(-1)?.id ?? last;
-    await nextStep(work);
-    assertNotAborted(work.signal);
+  // Ids are no count: an epoch of the log begins far after the last entry of the one before.
+  for (let last = await log.last(); last > 0 && searchedEntries < SEARCHED_ENTRIES; ) {
+    const start = Math.max(0, last - (SEARCHED_ENTRIES - searchedEntries));
+    const ofRange: StoredEvent[] = [];
+    for (let at = start; at < last; ) {
+      const page = (await log.after(at, PAGE)).filter(({ id }) => id <= last);
+      ofRange.push(...page.filter((entry) => entry.uid === uid));
+      searchedEntries += page.length;
+      countRows(work, page.length);
+      at = page.at(-1)?.id ?? last;
+      await nextStep(work);
+      assertNotAborted(work.signal);
+    }
+    found = [...ofRange, ...found];
+    last = await findLastEntry(start, log);
   }
   return { events: found.map(toEntry), searchedEntries, isComplete: found[0]?.type === 'created' };
+}
+
+/** Returns the id of the last entry up to an id. 0 if there is none. */
+async function findLastEntry(id: number, log: EventLog): Promise<number> {
+  const isAfter = async (other: number) => ((await log.after(other, 1))[0]?.id ?? Number.POSITIVE_INFINITY) <= id;
+  let [low, high] = [0, id];
+  if (!(await isAfter(low))) return 0;
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (await isAfter(middle)) low = middle;
+    else high = middle;
+  }
+  return high;
 }
 
 interface ReportEvent {

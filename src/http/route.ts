@@ -134,6 +134,8 @@ export interface Router<R extends Endpoint> {
    * Finds a route. @throws OrderBookError `NotFound`, or `MethodNotAllowed` with the allowed methods in `data.allow`.
    */
   find(method: string, path: string): Match<R>;
+  /** Returns whether a path has a route. */
+  has(path: string): boolean;
 }
 
 /** A route and the names of its parameters, in the order of the path. */
@@ -182,6 +184,7 @@ export function createRouter<R extends Endpoint>(routes: readonly R[]): Router<R
       const { route, names } = entry;
       return { route, param: (name) => values[names.indexOf(name)] ?? '' };
     },
+    has: (path) => walk(root, path, 0, []) !== undefined,
   };
 }
 

@@ -67,7 +67,7 @@ export function serveRoutes<R extends Endpoint>(host: RouteHost<R>): Api {
   return {
     handlesPath(path) {
       const segment = firstSegment(path);
-      return firstSegments.has(segment) || (hasChainSegment && /^\d+$/.test(segment));
+      return firstSegments.has(segment) || (hasChainSegment && (/^\d+$/.test(segment) || router.has(path)));
     },
     async handle(request) {
       const full = await respond(request);

@@ -1,4 +1,4 @@
-import { assertNotAborted, type ReadOptions } from '../concurrency/abort.ts';
+import { assertNotAborted, countRows, type ReadOptions } from '../concurrency/abort.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import { OrderBookError } from '../errors.ts';
 import type { AccountStore } from '../ports/account-store.ts';
@@ -93,6 +93,7 @@ async function readSteps(
     const query = { account, limit: Math.min(STEP, count - found.length) };
     const step = position === undefined ? query : { ...query, after: { at: position.at, seq: position.seq } };
     const part = await notifications.list(step);
+    countRows(options, part.length);
     found.push(...part);
     if (part.length < query.limit || found.length === count) return found;
   }

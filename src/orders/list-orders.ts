@@ -141,9 +141,9 @@ async function skip(
   for (let left = offset; left > 0; ) {
     const step = Math.min(left, SKIPPED_PER_STEP);
     after = toLast(await store.orders.list(toQuery({ ...query, after, offset: step - 1, limit: 1 })));
+    await endStep(options, Math.ceil(step / SKIPPED_PER_ROW));
     if (after === undefined) return undefined;
     left -= step;
-    await endStep(options, Math.ceil(step / SKIPPED_PER_ROW));
   }
   return after && { after, offset: 0 };
 }

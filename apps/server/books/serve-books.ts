@@ -1,9 +1,8 @@
 import { type Api, createApi, type Limiter, type OrderBook } from 'intentbook';
-import type { Accounts } from 'intentbook/accounts';
+import { type Accounts, createAccountApi } from 'intentbook/accounts';
 import { createExplorer } from 'intentbook/explorer';
 import { nodeHandler } from 'intentbook/node-http';
 import { assertKnownOptions, type Environment, jsonResponse, VERSION } from '#internal';
-import { mountAccounts } from '../http/account-mount.ts';
 import { createHardenedServer } from '../http/hardened-server.ts';
 import { describe, isReferenceServed, referencePages } from '../http/openapi-pages.ts';
 import { createServerOverview, favicon, frontPage, readiness } from '../http/overview.ts';
@@ -70,7 +69,7 @@ export async function serveBooks(options: ServeBooksOptions): Promise<BookServer
   let closing = false;
   const api = createServerApi({
     mounted: [
-      mountAccounts(accounts, apiOptions),
+      { path: '/', api: createAccountApi(accounts, apiOptions), aside: true },
       ...books.map(({ path, book }) => ({ path, api: createApi(book, apiOptions) })),
       ...Object.entries(options.apis ?? {}).map(([path, api]) => ({ path, api, aside: true })),
       { path: '/', api: explorer, aside: true },

@@ -72,11 +72,10 @@ export function createServerApi({ mounted, pages, onExchange, getClient, guard }
       const client = getClient === undefined ? request.remoteAddress : getClient(request);
       const response = { status, headers, ...(body === undefined ? {} : { body }) };
       onExchange?.(createExchange({ id, client, since }, request, response), request);
-      const isStream = typeof body === 'object' && Symbol.asyncIterator in body;
       return {
         status,
         headers: { ...CORS_HEADERS, ...headers, 'x-request-id': id },
-        ...(body === undefined ? {} : { body: isStream ? streams.track(body) : body }),
+        ...(body === undefined ? {} : { body: streams.track(response) }),
       };
     },
   };

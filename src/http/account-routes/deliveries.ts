@@ -1,6 +1,6 @@
 import { countRows } from '../../concurrency/abort.ts';
 import type { DeliveryState } from '../../ports/delivery-store.ts';
-import { invalidParameter } from '../../validation/options.ts';
+import { assertKnownFilters, invalidParameter } from '../../validation/options.ts';
 import { requireOperator } from '../auth.ts';
 import { readCost, readCount, WRITE } from '../cost.ts';
 import { queryInteger, queryText } from '../query.ts';
@@ -19,6 +19,7 @@ const listDeliveries: AccountRoute = {
   cost: readCost('deliveries', 'page size', (query) => readCount(query, 'limit', 1)),
   before: requireOperator,
   async handle({ accounts, query, work }) {
+    assertKnownFilters(query.keys(), ['state', 'after', 'limit']);
     const limit = queryInteger(query, 'limit') ?? 100;
     if (limit < 1 || limit > MAX_DELIVERIES) throw invalidParameter('limit', `must be 1 to ${MAX_DELIVERIES}`);
     const after = queryInteger(query, 'after') ?? 0;
@@ -35,6 +36,7 @@ const replayDeliveries: AccountRoute = {
   cost: { ...WRITE, growth: 'number of dead deliveries' },
   before: requireOperator,
   async handle({ accounts, query }) {
+    assertKnownFilters(query.keys(), ['seq']);
     return jsonResponse(200, { replayed: await accounts.deliveries.replay(readSeqs(query)) });
   },
 };

@@ -1,4 +1,3 @@
-import { countRows } from '../../concurrency/abort.ts';
 import { nextStep } from '../../concurrency/steps.ts';
 import { keccak256Text } from '../../crypto/keccak.ts';
 import type { Notification, NotificationQuery } from '../../notifications/index.ts';
@@ -24,11 +23,7 @@ const listNotifications: AccountRoute = {
   async handle({ accounts, param, query, work }) {
     const account = param('account');
     const request = pageQuery(query);
-    const list = async (cursor: NotificationQuery) => {
-      const found = await accounts.notifications.rendered.list(account, cursor, work);
-      countRows(work, found.notifications.length);
-      return found;
-    };
+    const list = (cursor: NotificationQuery) => accounts.notifications.rendered.list(account, cursor, work);
     const page = await list(request);
     // A cache must not keep a list that lacks announcements.
     const caching = page.isIncomplete ? {} : CACHE_HEADERS;

@@ -54,4 +54,4 @@ const getLiveness: Route = {
 export const SYSTEM_ROUTES: readonly Route[] = [getVersion, getReadiness, getRoot];
 
 /** The routes that a standalone server adds. */
-export const PROBE_ROUTES: readonly Route[] = [{ ...getReadiness, path: '/ready' }, getLiveness];
+export const PROBE_ROUTES: readonly Route[] = [{ ...getReadiness, path: '/ready', cost: FREE }, getLiveness];

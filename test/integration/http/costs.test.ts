@@ -419,6 +419,7 @@ describe('price of a request', () => {
   test.each([
     ['/api/v1/orders?limit=1000', 8],
     ['/api/v1/orders?limit=100', 1],
+    ['/api/v1/orders?limit=0000001000', 8],
     [`/api/v1/orders?sellToken=${WETH}`, 4],
     [`/api/v1/account/${ALICE}/orders?limit=10&offset=2000`, 3],
     [`/api/v1/account/${ALICE}/orders?limit=1e9`, 1],
@@ -430,5 +431,19 @@ describe('price of a request', () => {
     ['/api/v1/orders/stream', 1],
   ])('%s takes %i tokens before its work', async (path, tokens) => {
     expect((await small.send(path)).before).toBe(tokens);
+  });
+
+  test.each([
+    [`/api/v2/trades?owner=${ALICE}`, 2],
+    [`/api/v1/account/${ALICE}/orders?`, 8],
+  ])('%s pays for skipped rows if the offset is after the last one', async (path, perRow) => {
+    const { status, tokens } = await large.send(`${path}&offset=1000000`);
+    expect(status).toBe(200);
+    expect(tokens).toBeGreaterThanOrEqual(Math.floor(LARGE / 2 / perRow / 128));
+  });
+
+  test('probes are free', async () => {
+    expect((await small.send('/ready')).tokens).toBe(0);
+    expect((await small.send('/api/v1/ready')).tokens).toBe(1);
   });
 });

@@ -72,14 +72,15 @@ describe('rate-limited interface', () => {
     rejected(await fixture.send('GET', `${ORDERS}/${MISSING_UID}`), 429, 'RateLimited');
   });
 
-  test('limits unknown routes too, but neither OPTIONS nor /live', async () => {
+  test('limits unknown routes too, but neither OPTIONS nor probes', async () => {
     const { fixture } = await limited();
     for (let i = 0; i < 3; i++) rejected(await fixture.send('GET', '/api/v1/nowhere'), 404, 'NotFound');
     rejected(await fixture.send('GET', '/api/v1/nowhere'), 429, 'RateLimited');
     rejected(await fixture.send('PATCH', ORDERS), 429, 'RateLimited');
     expect((await fixture.send('OPTIONS', ORDERS)).status).toBe(204);
     for (let i = 0; i < 9; i++) expect((await fixture.send('GET', '/live')).status).toBe(200);
-    expect((await fixture.send('GET', '/ready')).status).toBe(429);
+    expect((await fixture.send('GET', '/ready')).status).toBe(200);
+    expect((await fixture.send('GET', '/api/v1/ready')).status).toBe(429);
   });
 
   test('charges one token for a replacement of a foreign order, and three for a foreign signature', async () => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
+import { connect as connectHttp2, constants, createServer as createHttp2Server } from 'node:http2';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { Api, ApiRequest, ApiResponse } from 'intentbook';
 import { type NodeRequestLike, nodeHandler } from 'intentbook/node-http';
@@ -420,4 +420,38 @@ test('node:http handler serves HTTP/2 through the compatibility interface of Nod
   let text = '';
   for await (const chunk of stream.setEncoding('utf8')) text += chunk;
   expect(text).toBe('chunks {"a":1}');
+});
+
+test.each(['stream', 'session'])('node:http handler ends a body of HTTP/2 whose %s is cut', async (part) => {
+  let request: ApiRequest | undefined;
+  let left = 0;
+  const body: AsyncIterator<string> = {
+    next: async () => ({ value: 'x', done: false }),
+    async return() {
+      left++;
+      return { done: true, value: undefined };
+    },
+  };
+  const handler = nodeHandler(
+    apiOf((each) => {
+      request = each;
+      return { status: 200, headers: {}, body: { [Symbol.asyncIterator]: () => body } };
+    }),
+  );
+  // As above.
+  const server = createHttp2Server(handler as unknown as Parameters<typeof createHttp2Server>[1]);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  // A listening server has an address.
+  const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  closing.push(() => {
+    session.destroy();
+    server.close();
+  });
+  const stream = session.request({ ':path': '/' });
+  stream.on('error', () => {});
+  await once(stream, 'data');
+  if (part === 'stream') stream.close(constants.NGHTTP2_CANCEL);
+  else session.destroy();
+  while (left === 0) await new Promise((resolve) => setImmediate(resolve));
+  expect([request?.aborted, request?.signal?.aborted]).toEqual([true, true]);
 });

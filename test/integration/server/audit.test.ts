@@ -29,8 +29,8 @@ describe('audit log of a server', () => {
     const send = async (path: string, method = 'GET', headers: Record<string, string> = {}) =>
       (await fetch(server.url + path, { method, headers: { 'x-request-id': 'r1', ...headers } })).status;
     expect(await send('/restricted/deliveries', 'GET', authorized)).toBe(200);
-    expect(await send('/restricted/deliveries/replay?seqs=3', 'POST', authorized)).toBe(200);
-    expect(await send('/restricted/deliveries?state=x', 'GET', authorized)).toBe(400);
+    expect(await send('/restricted/deliveries/replay?seq=3', 'POST', authorized)).toBe(200);
+    expect(await send('/restricted/deliveries/replay?seqs=3', 'POST', authorized)).toBe(400);
     expect(await send('/sepolia/restricted/api/v1/competition?secret=1', 'POST')).toBe(403);
     expect(await send('/restricted/deliveries', 'GET', { authorization: 'Bearer wrong', 'x-api-key': key })).toBe(403);
     expect(await send('/restricted/nothing', 'GET')).toBe(404);
@@ -50,7 +50,7 @@ describe('audit log of a server', () => {
       {
         ...operator,
         action: 'POST /restricted/deliveries/replay',
-        target: '/restricted/deliveries/replay?seqs=3',
+        target: '/restricted/deliveries/replay?seq=3',
         result: 'ok',
         status: 200,
       },

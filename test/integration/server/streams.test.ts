@@ -73,6 +73,36 @@ test('stream opened during server shutdown is empty', async () => {
   expect(chunks).toEqual([]);
 });
 
+test('server shutdown sends a file to its end', async () => {
+  const rows = ['a\r\n', 'b\r\n'];
+  const api = createServerApi({
+    mounted: [
+      {
+        path: '/',
+        api: {
+          handle: async () => ({
+            status: 200,
+            headers: { 'content-type': 'text/csv; charset=utf-8' },
+            body: (async function* () {
+              for (const row of rows) {
+                yield row;
+                await new Promise((resolve) => setTimeout(resolve, 20));
+              }
+            })(),
+          }),
+        },
+      },
+    ],
+    pages: {},
+  });
+  const server = createHardenedServer(nodeHandler(api));
+  const response = await fetch(await server.listen(0, '127.0.0.1'));
+  api.closeStreams();
+  const closing = server.close(GRANTED);
+  expect(await response.text()).toBe(rows.join(''));
+  await closing;
+});
+
 test('server releases a stream and its source when the reader leaves', async () => {
   const { api, server, url, state } = await served('');
   const controller = new AbortController();

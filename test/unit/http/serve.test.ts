@@ -45,3 +45,16 @@ test('a streamed body that breaks off is reported', async () => {
 test('a streamed body of a client that has disconnected is not reported', async () => {
   expect(await readBroken(new AbortedError(), true)).toEqual([]);
 });
+
+test('an interface has the paths below a chain that has a name', () => {
+  const api = serveRoutes({
+    routes: [{ method: 'GET', path: '/:chainId/tokens/:token/usdPrice', cost: READ }],
+    call: async () => ({ status: 200, headers: {} }),
+    reject: () => undefined,
+    fail: () => ({ status: 500, headers: {} }),
+    report: () => {},
+    rateLimit: {},
+  });
+  const paths = ['/1/tokens/-/usdPrice', '/mainnet/tokens/-/usdPrice/', '/1/other', '/mainnet/tokens', '/mainnet'];
+  expect(paths.map((path) => api.handlesPath?.(path))).toEqual([true, true, true, false, false]);
+});
