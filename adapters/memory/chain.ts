@@ -142,7 +142,12 @@ export function createMemoryChain(target: MemoryChainTarget) {
   }
 
   /** Runs a change of the chain events, then updates the orders that it affects. */
-  function changeAndProject(changed: readonly ChainEvent[], at: number, change: () => void): void {
+  function changeAndProject(
+    changed: readonly ChainEvent[],
+    at: number,
+    change: () => void,
+    pendingValidity?: number,
+  ): void {
     const before = getAffectedUids(changed).map((uid) => ({ uid, before: listEventsOfOrder(uid) }));
     change();
     const affected = before.map((each) => ({
@@ -150,7 +155,7 @@ export function createMemoryChain(target: MemoryChainTarget) {
       order: target.find(each.uid),
       after: listEventsOfOrder(each.uid),
     }));
-    const { rows, events } = projectOrderState(affected, at);
+    const { rows, events } = projectOrderState(affected, at, pendingValidity);
     for (const row of rows) target.change(row);
     for (const event of events) target.record(event);
   }
@@ -212,12 +217,11 @@ export function createMemoryChain(target: MemoryChainTarget) {
       return Math.max(added.length, removed.length);
     },
 
-    rollback({ to, after, at }: RollbackRequest): RollbackOutcome {
+    rollback({ to, after, at, pendingValidity }: RollbackRequest): RollbackOutcome {
       if (isCursorStale(indexedBlock, after)) return { status: 'moved', indexedBlock };
       const removed = [...chainEvents.from(chainEvents.firstWhere((event) => event.blockNumber > to))];
-      changeAndProject(removed, at, () => {
-        removed.forEach(remove);
-      });
+      const change = () => removed.forEach(remove);
+      changeAndProject(removed, at, change, pendingValidity);
       for (const [token, first] of firstTrades) if (first > to) firstTrades.delete(token);
       for (const number of hashes.keys()) if (number > to) hashes.delete(number);
       if (indexedBlock !== null && indexedBlock.number > to) {

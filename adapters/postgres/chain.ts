@@ -155,7 +155,7 @@ export function createChainStore(session: PostgresSession, chainEvents: PgChainE
         return Math.max(added.length, removed.length);
       }),
 
-    rollback: ({ to, after, at }: RollbackRequest): Promise<RollbackOutcome> =>
+    rollback: ({ to, after, at, pendingValidity }: RollbackRequest): Promise<RollbackOutcome> =>
       write('roll back chain events', async (run): Promise<RollbackOutcome> => {
         const [row] = await run(lock);
         const indexedBlock = toBlockRef(row);
@@ -172,7 +172,7 @@ export function createChainStore(session: PostgresSession, chainEvents: PgChainE
           const before = [...remaining, ...(removedByUid.get(uid) ?? [])];
           return { uid, order: orders.get(uid), before, after: remaining };
         });
-        await projection.write(run, projectOrderState(affected, at), orders);
+        await projection.write(run, projectOrderState(affected, at, pendingValidity), orders);
         await run(deleteBlocks, 0, to);
         const number = row?.[0] ?? null;
         if (number === null || number <= to) return { status: 'rolledBack', removed: removed.length, indexedBlock };

@@ -107,12 +107,12 @@ export function createChainStore(
         return Math.max(added.length, removed.length);
       }),
 
-    rollback: ({ to, after, at }: RollbackRequest): RollbackOutcome =>
+    rollback: ({ to, after, at, pendingValidity }: RollbackRequest): RollbackOutcome =>
       session.write('roll back chain events', () => {
         const { number, indexedBlock } = blocks.progress();
         if (isCursorStale(indexedBlock, after)) return { status: 'moved', indexedBlock };
         const removed = chainEvents.listAbove(to);
-        orders.changeAndProject(removed, at, () => chainEvents.removeAbove(to));
+        orders.changeAndProject(removed, at, () => chainEvents.removeAbove(to), pendingValidity);
         blocks.removeAbove(to);
         firstTrades.removeAbove(to);
         if (number === undefined || number <= to)
@@ -159,14 +159,19 @@ function createChainProjection(
   }
 
   /** Runs a change of the chain events, then updates the orders that it affects. */
-  function changeAndProject(changed: readonly ChainEvent[], at: number, change: () => void): void {
+  function changeAndProject(
+    changed: readonly ChainEvent[],
+    at: number,
+    change: () => void,
+    pendingValidity?: number,
+  ): void {
     const before = getAffectedUids(changed).map((uid) => ({ uid, before: chainEvents.listByOrder(toBytes(uid)) }));
     change();
     const affected = before.map((each) => {
       const bytes = toBytes(each.uid);
       return { ...each, order: projection.find(bytes), after: chainEvents.listByOrder(bytes) };
     });
-    write(projectOrderState(affected, at));
+    write(projectOrderState(affected, at, pendingValidity));
   }
 
   /** Replaces chain events by others. */

@@ -117,7 +117,8 @@ export function createChainWriter(
       const { after } = options;
       // -1 removes all blocks, also the first one of the chain.
       if (!Number.isSafeInteger(to) || to < -1) throw new TypeError('a rollback goes to a block number');
-      const request = { to, at: clock.now(), ...(after === undefined ? {} : { after }) };
+      const pendingValidity = context.limits.maxPendingValidity;
+      const request = { to, at: clock.now(), pendingValidity, ...(after === undefined ? {} : { after }) };
       const outcome = await write(store.chain.rollback(request));
       if (outcome.status !== 'rolledBack') return outcome;
       if (outcome.removed > 0) wake();

@@ -152,6 +152,8 @@ export interface RollbackRequest {
   /** The checkpoint that the caller has read. If absent, it is not compared. */
   readonly after?: BlockRef | null;
   readonly at: number;
+  /** Seconds that an order waits for its signature on chain if the rollback removes it. Default: to its end. */
+  readonly pendingValidity?: number | undefined;
 }
 
 /** The result of a rollback; `moved` if the checkpoint differs from `after`. */

@@ -74,20 +74,31 @@ export interface OrderStateProjection {
  * order, not incremented. So apply and rollback cannot diverge.
  *
  * @param at - Time of entries without a block time, in milliseconds since 1970.
+ * @param pendingValidity - Seconds that an order waits anew if the events that prove its signature are removed.
+ *   Default: until the end of its validity.
  */
-export function projectOrderState(affected: readonly AffectedOrder[], at: number): OrderStateProjection {
+export function projectOrderState(
+  affected: readonly AffectedOrder[],
+  at: number,
+  pendingValidity = Number.POSITIVE_INFINITY,
+): OrderStateProjection {
   const rows: RowChange[] = [];
   const reinstated: NewEvent[] = [];
   const reverted: (readonly NewEvent[])[] = [];
   const added: (readonly NewEvent[])[] = [];
   const expired: NewEvent[] = [];
   for (const { uid, order, before, after } of affected) {
-    // Events that are read again do not insert an order that retention has deleted. A change only adds or only removes.
-    if (order === undefined && after.length === before.length) continue;
     const source = findNewOrder(after);
+    // Only a further fill inserts an order again that retention has deleted.
+    const isKnown = after.length === before.length || findNewOrder(before) !== undefined;
+    if (order === undefined && isKnown && countTrades(after) <= countTrades(before)) continue;
     const placedOnChain = order === undefined ? source !== undefined : order.placedOnChain;
-    const now = order ?? (source && fromChain(source));
-    if (now === undefined) continue; // the order does not exist yet; its chain events wait for it
+    const known = order ?? (source && fromChain(source));
+    if (known === undefined) continue; // the order does not exist yet; its chain events wait for it
+    const waitsAnew = provesSignature(before) && !provesSignature(after);
+    const now = waitsAnew
+      ? { ...known, validTo: Math.min(known.validTo, Math.floor(at / 1000) + pendingValidity) }
+      : known;
 
     const eventsBefore = order === undefined ? [] : toLogEntries(now, before, placedOnChain, at);
     const isRemoved = placedOnChain && source === undefined;
@@ -135,6 +146,7 @@ export function computeProgress(order: KnownOrder, chainEvents: readonly OrderCh
         signedFee += BigInt(event.feeAmount);
         fee += BigInt(event.executedFee ?? 0) + BigInt(event.feeAmount);
         if (event.executedFee !== null) feeToken ??= event.sellToken;
+        signed = true; // the contract settles no other order
         break;
       case 'invalidation':
         invalidated = true;
@@ -153,9 +165,8 @@ export function computeProgress(order: KnownOrder, chainEvents: readonly OrderCh
   const presigns = order.signingScheme === 'presign';
   const isPending = presigns && !signed;
   const filled = isFilled(readTerms(order.body), sold - signedFee, bought);
-  // An order that its owner has never signed may wait for a shorter time than its validity.
-  const isUnproven = presigns && !chainEvents.some(({ type }) => type === 'presignature');
-  const validTo = placement?.userValidTo ?? (isUnproven ? order.validTo : unpackUid(order.uid).validTo);
+  const isWaiting = presigns && !provesSignature(chainEvents);
+  const validTo = placement?.userValidTo ?? (isWaiting ? order.validTo : unpackUid(order.uid).validTo);
   return {
     state: filled ? 'fulfilled' : invalidated ? 'cancelled' : isPending ? 'presignaturePending' : 'open',
     expiryRecorded: order.expiryRecorded && !filled && !invalidated && validTo <= order.validTo,
@@ -170,6 +181,14 @@ export function computeProgress(order: KnownOrder, chainEvents: readonly OrderCh
     placement: placement === undefined ? null : renderPlacement(placement, refundTxHash),
     onchainUser: placement?.sender ?? null,
   };
+}
+
+/**
+ * Returns whether chain events show that the owner has signed an order. One that its owner has never signed may wait
+ * for a shorter time than its validity.
+ */
+function provesSignature(chainEvents: readonly OrderChainEvent[]): boolean {
+  return chainEvents.some((event) => event.type === 'trade' || (event.type === 'presignature' && event.signed));
 }
 
 /**
@@ -217,6 +236,7 @@ function toLogEntries(
           created = true;
         }
         add('traded', event, { trade: { ordinal, completes, sellAmount, buyAmount, feeAmount } });
+        signed = true;
         break;
       }
       case 'invalidation':
@@ -294,6 +314,8 @@ function findNewOrder(events: readonly OrderChainEvent[]): NewOrder | undefined 
   }
   return undefined;
 }
+
+const countTrades = (events: readonly OrderChainEvent[]) => events.filter(({ type }) => type === 'trade').length;
 
 function fromChain({ uid, body, signingScheme, quotaClass, validTo }: NewOrder): KnownOrder {
   return {

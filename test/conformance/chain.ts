@@ -507,6 +507,28 @@ export const CHAIN: readonly Rule[] = [
     },
   },
   {
+    name: 'lets an order wait anew whose signature is rolled back, also if only a fill has proved it',
+    async run({ store }) {
+      const [signed, filled] = [3, 4].map((n) => {
+        const longest = NOW + 7 * 86_400;
+        return presignOrder(n, { uid: uid(n, ALICE, longest), validTo: NOW + 60, body: SELL.body });
+      }) as [NewOrder, NewOrder];
+      await place(store, signed, filled);
+      await apply(store, 9, presignature(signed, 9, false));
+      assert.equal((await read(store, signed)).validTo, NOW + 60);
+      await apply(store, 10, presignature(signed, 10, true), trade(filled, 10, { logIndex: 1 }));
+      for (const each of [signed, filled]) {
+        const { state, validTo } = await read(store, each);
+        assert.deepEqual([state, validTo], ['open', NOW + 7 * 86_400]);
+      }
+      await store.chain.rollback({ to: 9, at: (NOW + 100) * 1000, pendingValidity: 86_400 });
+      for (const each of [signed, filled]) {
+        const { state, validTo } = await read(store, each);
+        assert.deepEqual([state, validTo], ['presignaturePending', NOW + 100 + 86_400]);
+      }
+    },
+  },
+  {
     name: 'opens an order by its presignature, moves it to the other quota class, and reverts both',
     async run({ store }) {
       const waiting = presignOrder(3);
