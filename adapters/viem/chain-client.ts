@@ -149,11 +149,13 @@ export function viemChain(client: RpcClient, options: ViemChainOptions = {}): Ch
       if (balance === undefined || allowance === undefined || transfer === undefined) {
         throw new TypeError('the node returned too few results');
       }
+      // An account without code returns nothing to any call. The settlement contract would revert.
+      const isContract = !balance.success || balance.data !== '0x' || transfer.data !== '0x';
       return {
         // The transfer decides about amounts that the token does not return.
         balance: toAmount(readFirstWord(balance)) ?? amount,
         allowance: toAmount(readFirstWord(allowance)) ?? amount,
-        transferRevert: hasTransferred(transfer) ? undefined : transfer.data,
+        transferRevert: isContract && hasTransferred(transfer) ? undefined : transfer.data,
       };
     },
 

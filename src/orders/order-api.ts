@@ -1,6 +1,6 @@
 import type { ConvertCodes } from '../admission/convert-codes.ts';
 import type { OrderCreation } from '../admission/creation.ts';
-import { assertNotAborted, countRows, type ReadOptions } from '../concurrency/abort.ts';
+import { assertNotAborted, type ReadOptions } from '../concurrency/abort.ts';
 import { createRequestCoalescer } from '../concurrency/coalesce.ts';
 import { type Lazy, lazy } from '../concurrency/lazy.ts';
 import { createThrottle } from '../concurrency/limit.ts';
@@ -143,24 +143,17 @@ function createRenderedReads({ reading, streams, admission, convertCodes }: Orde
     }
   }
 
-  /** Reads a page. A shared page belongs to several callers: none of them ends its read or provides its memory. */
-  function readPage<P, O extends ReadOptions>(
+  /** Reads a page. It is not shared: each caller pays for its rows, and ends its read when it leaves. */
+  function readPage<P>(
     name: string,
     query: ListQuery,
-    options: O | undefined,
-    { read, count }: PageReader<P, O>,
+    options: ReadOptions | undefined,
+    read: (lists: typeof import('./list-orders.ts'), filter: ListFilter) => Promise<P>,
   ): Promise<P> {
     return listing.use(async (lists) => {
       admission();
       if (options !== undefined) assertOptionsObject(`orders.rendered.${name}`, options);
-      const filter = await lists.parseQueryOfBook(query, convertCodes);
-      if (share === readAlone) return read(lists, filter, options);
-      const page = await share(
-        () => `${name} ${JSON.stringify(filter)}`,
-        () => read(lists, filter),
-      );
-      countRows(options ?? {}, count(page));
-      return page;
+      return read(lists, await lists.parseQueryOfBook(query, convertCodes));
     });
   }
 
@@ -195,15 +188,9 @@ function createRenderedReads({ reading, streams, admission, convertCodes }: Orde
       );
     },
     list: (query = {}, options) =>
-      readPage('list', query, options, {
-        read: ({ listOrders }, filter, given) => listOrders(filter, reading, given),
-        count: ({ orders }) => orders.length,
-      }),
+      readPage('list', query, options, ({ listOrders }, filter) => listOrders(filter, reading, options)),
     listBytes: (query = {}, options) =>
-      readPage('listBytes', query, options, {
-        read: ({ listOrderBytes }, filter, given) => listOrderBytes(filter, reading, given),
-        count: ({ count }) => count,
-      }),
+      readPage('listBytes', query, options, ({ listOrderBytes }, filter) => listOrderBytes(filter, reading, options)),
     async listByTransaction(hash, options = {}) {
       admission();
       assertOptionsObject('orders.rendered.listByTransaction', options);
@@ -214,12 +201,6 @@ function createRenderedReads({ reading, streams, admission, convertCodes }: Orde
       return streams.use(({ subscribe }) => subscribe(filter, options));
     },
   };
-}
-
-/** Reads a page and counts its orders. */
-interface PageReader<P, O> {
-  read(lists: typeof import('./list-orders.ts'), filter: ListFilter, options?: O): Promise<P>;
-  count(page: P): number;
 }
 
 type Share = <T>(key: () => string, read: () => Promise<T>) => Promise<T>;

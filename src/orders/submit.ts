@@ -255,12 +255,12 @@ async function insert(
 ): Promise<RelayOutcome[]> {
   if (candidates.length === 0) return [];
   if (context.relay !== undefined) return relayOrders(candidates, context, context.relay, transaction);
-  const since = readMonotonic(context.clock);
   // A transaction of the host must not stay open while estimators run.
   const linking = transaction === undefined ? context : { ...context, orderQuoting: undefined };
   const quotes = await findQuotes(candidates, linking);
   const entries = candidates.map((candidate, i) => toOrderInsert(candidate, quotes[i], context));
   const options = transaction === undefined ? {} : { transaction };
+  const since = readMonotonic(context.clock);
   const insertAll = (orders: readonly OrderInsert[]) => context.submissions.insert(orders, options, since);
   if (client === undefined || transaction !== undefined || !hasUnsigned(candidates)) return insertAll(entries);
   return (await context.pending.load()).insert(entries, client, insertAll);

@@ -363,13 +363,22 @@ describe('viem chain simulation', () => {
     [`0x${'0'.repeat(63)}1${'0'.repeat(64)}`, false],
   ])('treats the result %s of a transfer as the settlement contract does', async (returnData, isTransferred) => {
     const query = { owner: lower(SETTLEMENT), token: lower(fixture.sellToken), spender: lower(RELAYER) };
-    const calls = Array.from({ length: 3 }, () => ({ status: '0x1', returnData }));
+    const amount = { status: '0x1', returnData: `0x${'0'.repeat(63)}5` };
+    const calls = [amount, amount, { status: '0x1', returnData }];
     const { transferRevert } =
       (await viemChain(client({ eth_simulateV1: () => [{ calls }] })).simulate?.(
         { ...query, flashloan: undefined, amount: 1n, pre: [] },
         call(),
       )) ?? {};
     expect(transferRevert).toBe(isTransferred ? undefined : returnData);
+  });
+
+  test('reverts for a token without code, which returns nothing to any call', async () => {
+    const query = { owner: lower(SETTLEMENT), token: lower(fixture.sellToken), spender: lower(RELAYER) };
+    const calls = Array.from({ length: 3 }, () => ({ status: '0x1', returnData: '0x' }));
+    const chain = viemChain(client({ eth_simulateV1: () => [{ calls }] }));
+    const result = await chain.simulate?.({ ...query, flashloan: undefined, amount: 1n, pre: [] }, call());
+    expect(result?.transferRevert).toBe('0x');
   });
 
   test('reports a node that fails at it, or garbles the result, as a failure', async () => {

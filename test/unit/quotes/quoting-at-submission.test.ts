@@ -67,6 +67,27 @@ describe('order without a matching quote', () => {
     expect(await placing).toBeUndefined();
   });
 
+  it('is inserted again after a busy write, however long its quote took', async () => {
+    const store = memoryStore();
+    const { insert } = store.orders;
+    let inserts = 0;
+    store.orders.insert = async (orders, options) =>
+      inserts++ === 0 ? orders.map(() => ({ status: 'busy' })) : insert(orders, options);
+    const { place, clock } = await open(() => new Promise(() => {}), { orderTimeout: 6_000 }, store);
+    let ended = false;
+    const placing = place().finally(() => {
+      ended = true;
+    });
+    placing.catch(() => {});
+    const advance = () => {
+      clock.advance(1_000);
+      return ended;
+    };
+    await expect.poll(advance).toBe(true);
+    expect(await placing).toBeUndefined();
+    expect(inserts).toBe(2);
+  });
+
   it('waits for a tenth of the time while an estimator does not respond, until all respond in time', async () => {
     let delay = Number.POSITIVE_INFINITY;
     const slow: EstimateFunction = () =>
