@@ -23,8 +23,8 @@ export const PLANTED_PLACEMENTS: readonly PlantedFault[] = [
     area: 'placements',
     store: 'memory',
     file: 'src/records/project-order.ts',
-    find: 'const validTo = placement?.userValidTo ?? (isUnproven',
-    replace: 'const validTo = (isUnproven',
+    find: 'const validTo = placement?.userValidTo ?? (isWaiting',
+    replace: 'const validTo = (isWaiting',
   },
   {
     name: 'a placement with an error is in the auction',

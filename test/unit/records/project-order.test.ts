@@ -400,7 +400,10 @@ describe('projection of an order from the chain', () => {
   ])('stays deleted by retention when %s is read', (_, late) => {
     const before = [placement(5), trade(PLACED, 6)];
     const after = [...before, late];
-    expect(projectOrderState([{ uid: PLACED.uid, order: undefined, before, after }], 0)).toEqual({ rows: [], events: [] });
+    expect(projectOrderState([{ uid: PLACED.uid, order: undefined, before, after }], 0)).toEqual({
+      rows: [],
+      events: [],
+    });
   });
 
   test('is deleted with its placement, and all of its entries are reverted', () => {
