@@ -424,9 +424,9 @@ test('node:http handler serves HTTP/2 through the compatibility interface of Nod
 
 test.each(['stream', 'session'])('node:http handler ends a body of HTTP/2 whose %s is cut', async (part) => {
   let request: ApiRequest | undefined;
-  let left = 0;
+  let [sent, left] = [0, 0];
   const body: AsyncIterator<string> = {
-    next: async () => ({ value: 'x', done: false }),
+    next: () => (sent++ === 0 ? Promise.resolve({ value: 'x', done: false }) : new Promise(() => {})),
     async return() {
       left++;
       return { done: true, value: undefined };
@@ -452,6 +452,6 @@ test.each(['stream', 'session'])('node:http handler ends a body of HTTP/2 whose 
   await once(stream, 'data');
   if (part === 'stream') stream.close(constants.NGHTTP2_CANCEL);
   else session.destroy();
-  while (left === 0) await new Promise((resolve) => setImmediate(resolve));
+  await expect.poll(() => left, { timeout: 5_000 }).toBe(1);
   expect([request?.aborted, request?.signal?.aborted]).toEqual([true, true]);
 });
