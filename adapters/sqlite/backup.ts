@@ -99,7 +99,7 @@ export async function checkSqliteFile(file: { readonly path: string }): Promise<
   const { path } = file;
   await loadDriver();
   assertFileExists(path);
-  assertOwnLog(path);
+  await assertOwnLog(path);
   const database = await openDatabase(path, 0);
   try {
     database.pragma('query_only = ON');

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { StoreError } from 'intentbook';
 import { type BetterSqlite, loadDriver, openDatabase, type SqliteDatabase, toStoreError } from './database-driver.ts';
@@ -60,6 +60,9 @@ export const COPY_ID = 0x69626f63;
 const ID_OFFSET = 68;
 const HEADER_SIZE = 100;
 
+/** Numbers among which the descriptor of a file is searched. */
+const MAX_DESCRIPTORS = 65_536;
+
 /** Opens a file of the store, or uses the handle of the host. @throws StoreError `Unavailable` if it is not usable. */
 export async function connectSqlite(source: SqliteSource): Promise<SqliteConnection> {
   return source.kind === 'file' ? connectFile(source) : connectHandle(source);
@@ -118,7 +121,7 @@ export function getFilePath(database: SqliteDatabase): string {
 }
 
 async function connectFile({ path, synchronous, busyTimeout }: SqliteFile): Promise<SqliteConnection> {
-  assertOwnLog(path);
+  await assertOwnLog(path);
   await loadDriver();
   createPrivate(path);
   const database = await openDatabase(path, busyTimeout);
@@ -170,7 +173,7 @@ export function assertFileExists(path: string): void {
  * Refuses a write-ahead log beside a restored copy, which it would destroy, and beside a missing or empty file, for
  * which SQLite would delete it with the orders that only the log has.
  */
-export function assertOwnLog(path: string): void {
+export async function assertOwnLog(path: string): Promise<void> {
   const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (sizeOf(`${path}-wal`) === 0) return;
   if (sizeOf(path) === 0) {
@@ -179,18 +182,40 @@ export function assertOwnLog(path: string): void {
       `"${path}" is missing or empty, but "${path}-wal" has its latest changes; return the file, or delete -wal and -shm to begin an empty one`,
     );
   }
-  const header = Buffer.alloc(HEADER_SIZE);
-  const file = openSync(path, 'r');
-  try {
-    readSync(file, header, 0, HEADER_SIZE, 0);
-  } finally {
-    closeSync(file);
-  }
-  if (header.readUInt32BE(ID_OFFSET) !== COPY_ID) return;
+  if ((await readHeader(path)).readUInt32BE(ID_OFFSET) !== COPY_ID) return;
   throw new StoreError(
     'Unavailable',
     `"${path}" is a backup, and "${path}-wal" belongs to the database that it replaces; delete the files -wal and -shm first`,
   );
+}
+
+/**
+ * Reads the header of a file through a descriptor of SQLite, which opens no log before the first statement. A process
+ * that closes any other descriptor of a file releases the locks that all its threads hold, except on Windows.
+ */
+async function readHeader(path: string): Promise<Buffer> {
+  const header = Buffer.alloc(HEADER_SIZE);
+  const database = await openDatabase(path, 0);
+  try {
+    const { dev, ino } = statSync(path);
+    // A new descriptor has the lowest free number.
+    for (let file = 0; file < MAX_DESCRIPTORS && process.platform !== 'win32'; file++) {
+      try {
+        const found = fstatSync(file);
+        if (found.dev !== dev || found.ino !== ino) continue;
+        readSync(file, header, 0, HEADER_SIZE, 0);
+        return header;
+      } catch {
+        // The number is free, or the descriptor cannot be read.
+      }
+    }
+    const file = openSync(path, 'r');
+    readSync(file, header, 0, HEADER_SIZE, 0);
+    closeSync(file);
+    return header;
+  } finally {
+    database.close();
+  }
 }
 
 /** Checks that a file is empty or has a book or an account store. */

@@ -19,7 +19,7 @@ export async function connectReadOnly(
 ): Promise<SqliteConnection> {
   const { path } = source;
   assertFileExists(path);
-  assertOwnLog(path);
+  await assertOwnLog(path);
   const connection = await connectReader(source);
   try {
     const version = readSchemaVersion(connection, domain, newest);

@@ -1,13 +1,13 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, symlinkSync } from 'node:fs';
+import { readFileSync, statSync, symlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import type { Store } from 'intentbook';
 import { StoreError } from 'intentbook';
-import { sqliteStore } from 'intentbook/sqlite';
+import { checkSqliteFile, sqliteStore } from 'intentbook/sqlite';
 import { build } from 'tsup';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { getOwnIdentity } from '../../../adapters/sqlite/process-identity.ts';
@@ -48,6 +48,20 @@ function withFile<T>(work: (database: Database.Database) => T): T {
   } finally {
     database.close();
   }
+}
+
+/** Reads with a second store of this process. */
+async function readOnce(): Promise<void> {
+  const reader = sqliteStore({ path: file.path, readOnly: true });
+  await reader.open({ domain: DOMAIN, clock });
+  await reader.close();
+}
+
+/** Returns the locks of the file that the system knows, without their numbers. */
+function readLocks(): readonly (string | undefined)[] {
+  const { ino } = statSync(file.path);
+  const lines = readFileSync('/proc/locks', 'latin1').split('\n');
+  return lines.filter((line) => line.includes(`:${ino} `)).map((line) => line.split(': ')[1]);
 }
 
 interface LeaseRow {
@@ -258,6 +272,20 @@ describe('SQLite writer lease', () => {
     await store.close();
     expect(readLease()).toBeUndefined();
     expect(clock.pending).toBe(0);
+  });
+
+  // A process that closes any descriptor of a file releases its own locks of it. Another process then deletes the log.
+  test.runIf(process.platform === 'linux').each([
+    ['a check of the file', () => checkSqliteFile({ path: file.path })],
+    ['a store that reads', () => readOnce()],
+    ['a second book', async () => void (await rejection(open()))],
+  ])('keeps the locks of its file after %s in the same process', async (_, use) => {
+    const store = await open();
+    await place(store, order(1));
+    const locks = readLocks();
+    expect(locks.length).toBeGreaterThan(0);
+    await use();
+    expect(readLocks()).toEqual(locks);
   });
 
   test('survives a clock that steps back', async () => {
