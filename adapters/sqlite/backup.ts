@@ -19,7 +19,7 @@ export interface SqliteBackupOptions {
   readonly onProgress?: ((copied: number, total: number) => void) | undefined;
 }
 
-/** Pages copied in one step, during which writers wait: 4 MiB. */
+/** Pages copied in one step: 4 MiB. */
 const PAGES_PER_STEP = 1024;
 
 /** Files that backups of this process write. Those of other processes are found by what they do to the partial file. */
@@ -152,6 +152,12 @@ async function finishCopy(path: string, from: string): Promise<void> {
   }
 }
 
+/**
+ * Begins to read one snapshot. Without it, each commit of another connection makes the copy begin again. It ends when
+ * the connection is closed.
+ */
+const HOLD_SNAPSHOT = 'BEGIN; SELECT 1 FROM sqlite_schema';
+
 /** Deletes a database with the files that SQLite creates beside it. */
 async function removeDatabase(path: string): Promise<void> {
   for (const suffix of ['', '-wal', '-shm', '-journal']) await rm(`${path}${suffix}`, { force: true });
@@ -160,6 +166,7 @@ async function removeDatabase(path: string): Promise<void> {
 async function copyWithPackage(create: BetterSqlite, { from, to, onProgress }: SqliteBackupOptions): Promise<void> {
   const source = new create(from, { readonly: true, fileMustExist: true });
   try {
+    source.exec(HOLD_SNAPSHOT);
     await source.backup(to, {
       progress({ totalPages, remainingPages }) {
         onProgress?.(totalPages - remainingPages, totalPages);
@@ -176,8 +183,9 @@ async function copyWithRuntime(
   { from, to, onProgress }: SqliteBackupOptions,
 ): Promise<void> {
   if (backup === undefined) throw new StoreError('Unsupported', 'a backup requires better-sqlite3 or Node.js 22.16');
-  const source = new DatabaseSync(from, { readOnly: true });
+  const source = new DatabaseSync(from, { readOnly: true, timeout: 5000 });
   try {
+    source.exec(HOLD_SNAPSHOT);
     const pages = await backup(source, to, {
       rate: PAGES_PER_STEP,
       progress: ({ totalPages, remainingPages }) => onProgress?.(totalPages - remainingPages, totalPages),

@@ -72,6 +72,28 @@ test.each([
   await again.close();
 });
 
+test('a backup of several steps has the state at its start, while another connection writes', async () => {
+  using file = temporaryFile();
+  using copy = temporaryFile();
+  const store = await opened(file.path);
+  const writer = new Database(file.path);
+  writer.exec('CREATE TABLE filler AS SELECT zeroblob(12000000) AS data');
+  let steps = 0;
+  const onProgress = () => {
+    if (++steps > 9) throw new Error('the copy has begun again');
+    writer.exec('INSERT INTO filler VALUES (1)');
+  };
+  await backupSqlite({ from: file.path, to: copy.path, onProgress });
+  expect(steps).toBeGreaterThan(2);
+  const copied = new Database(copy.path);
+  expect(copied.prepare('SELECT count(*) FROM filler').pluck().get()).toBe(1);
+  copied.close();
+  // The snapshot has ended, so the log can begin again.
+  expect(writer.pragma('wal_checkpoint(TRUNCATE)')).toEqual([{ busy: 0, log: 0, checkpointed: 0 }]);
+  writer.close();
+  await store.close();
+});
+
 test('a backup with relative paths is complete although the working directory changes', async () => {
   using file = temporaryFile();
   const directory = process.cwd();
