@@ -70,10 +70,13 @@ export function createEventDispatcher(store: Store, clock: Clock, { hasListeners
     runAtStart: false,
     watch: (wake) => store.events.watch(wake),
     onFailure: emitFailure,
-    async run() {
+    async run(isStopping) {
       if (!isListenedTo()) {
         notify();
-        if (readMonotonic(clock) - positionedAt >= POSITION_INTERVAL) await moveToEnd();
+        const left = positionedAt + POSITION_INTERVAL - readMonotonic(clock);
+        // Another process receives the latest entries only when one reads the position.
+        if (left > 0 && !isStopping()) return left;
+        await moveToEnd();
         if (!isListenedTo()) return undefined;
       }
       let count: number;

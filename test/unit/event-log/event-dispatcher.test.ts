@@ -228,6 +228,25 @@ describe('event dispatcher', () => {
     expect(positions).toEqual([0, 1, 11, 21]);
   });
 
+  // Its stores number the entries, and notify other processes, when the position is read.
+  test('reads the position of a shared log within a second after an entry, and at the end', async () => {
+    const { dispatcher, clock, add, positions } = fixture({ writers: 'many', listening: false });
+    clock.advance(5_000);
+    await dispatcher.start();
+    await add(1);
+    clock.advance(400);
+    await add(1);
+    clock.advance(599);
+    await settle();
+    expect(positions).toEqual([0, 1]);
+    clock.advance(1);
+    await settle();
+    expect([positions, clock.pending]).toEqual([[0, 1, 2], 0]);
+    await add(1);
+    await dispatcher.stop();
+    expect([positions, clock.pending]).toEqual([[0, 1, 2, 3], 0]);
+  });
+
   test('emits the entries of a shared log to a new listener, from the last second on', async () => {
     const { dispatcher, clock, add, listen, received } = fixture({ writers: 'many', listening: false });
     clock.advance(5_000);
