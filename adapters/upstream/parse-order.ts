@@ -139,16 +139,20 @@ const CLASSES = ['market', 'limit', 'liquidity'] as const;
 function parseTrade(trade: Members): UpstreamTrade {
   const uid = need(parseHex(trade['orderUid'], 56));
   const sellAmount = need(parseUpstreamAmount(trade['sellAmount']));
+  const sellAmountBeforeFees = parseUpstreamAmount(trade['sellAmountBeforeFees']) ?? sellAmount;
+  const logIndex = need(parseSeconds(trade['logIndex']));
+  // The stores have neither negative fees nor longer positions.
+  if (sellAmountBeforeFees > sellAmount || logIndex >= 2 ** 31) throw new Malformed('a member is out of range');
   return {
     uid,
     owner: parseHex(trade['owner'], 20) ?? unpackUid(uid).owner,
     blockNumber: need(parseSeconds(trade['blockNumber'])),
-    logIndex: need(parseSeconds(trade['logIndex'])),
+    logIndex,
     transactionHash: parseHex(trade['txHash'], 32),
     sellToken: need(parseHex(trade['sellToken'], 20)),
     buyToken: need(parseHex(trade['buyToken'], 20)),
     sellAmount,
-    sellAmountBeforeFees: parseUpstreamAmount(trade['sellAmountBeforeFees']) ?? sellAmount,
+    sellAmountBeforeFees,
     buyAmount: need(parseUpstreamAmount(trade['buyAmount'])),
   };
 }

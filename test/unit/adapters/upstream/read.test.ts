@@ -45,6 +45,15 @@ describe('public responses', () => {
     ]);
   });
 
+  it.each([
+    ['a log index of 2^31', { logIndex: 2 ** 31 }],
+    ['a negative signed fee', { sellAmountBeforeFees: '9'.repeat(40) }],
+  ])('of trades are not read with %s', (_, members) => {
+    const [first, ...others] = shapes.trades;
+    expect(parseTrades([{ ...first, ...members }, ...others])).toBeUndefined();
+    expect(parseTrades([{ ...first, sellAmountBeforeFees: undefined, logIndex: 2 ** 31 - 1 }])).toHaveLength(1);
+  });
+
   it('of a quote keep the id, the expiry and the fee in basis points', async () => {
     const { upstream } = upstreamFixture(() => json(200, shapes.quote));
     expect(await upstream.quote({})).toEqual({ status: 'quoted', quote: shapes.quote });
