@@ -76,9 +76,22 @@ export function parseSettings(value: unknown): z.ZodSafeParseResult<ParsedSettin
   return SETTINGS.safeParse(value);
 }
 
-/** Completes the settings of a book: its own ones, those of all books, and the defaults. */
+/** Settings that belong to the server which another setting names. */
+const PARTS = {
+  postgres: ['postgresRead', 'postgresPooler'],
+  upstream: ['upstreamFallbacks', 'upstreamKeyFile', 'upstreamHeaderFile'],
+} as const;
+
+/**
+ * Completes the settings of a book: its own ones, those of all books, and the defaults. A book with its own server does
+ * not use the replica, the fallbacks and the keys of the default one.
+ */
 export function completeBook(book: GivenBook, defaults: ParsedSettings['defaults']): ParsedBookSettings {
-  return FULL_BOOK.parse({ ...defaults, ...book });
+  const shared = { ...defaults };
+  for (const key of ['postgres', 'upstream'] as const) {
+    if (book[key] !== undefined && defaults[key] !== undefined) for (const part of PARTS[key]) delete shared[part];
+  }
+  return FULL_BOOK.parse({ ...shared, ...book });
 }
 
 let cachedSchema: object | undefined;

@@ -68,6 +68,27 @@ describe('configuration plan', () => {
     expect(second).toMatchObject({ settings: { maxOpenOrders: 'off' }, place: { schema: 'intentbook_ink' } });
     expect(third?.place).toEqual({ kind: 'file', path: '/srv/bnb.sqlite' });
   });
+
+  test('uses the replica, the fallbacks and the keys of a default connection with no other connection', () => {
+    const books = [{ chain: 'base' }, { chain: 'ink', postgres: 'postgres://db2/books', upstream: 'https://b.org' }];
+    const replica = { postgresRead: 'postgres://replica/books', postgresPooler: 'session' };
+    const files = { upstreamKeyFile: 'key', upstreamHeaderFile: 'headers' };
+    const own = { ...replica, ...files, upstreamFallbacks: ['https://c.org'] };
+    const [first, second] = plan({
+      defaults: { postgres: URL_OF_POSTGRES, upstream: 'https://a.org', ...own },
+      books,
+    });
+    expect(first?.place).toMatchObject({ readUrl: replica.postgresRead, pooler: 'session' });
+    expect(first?.settings).toMatchObject({ upstreamKeyFile: '/srv/key', upstreamFallbacks: ['https://c.org'] });
+    expect(second?.place).toMatchObject({ url: 'postgres://db2/books', readUrl: undefined, pooler: undefined });
+    const keys = ['upstreamKeyFile', 'upstreamHeaderFile', 'upstreamFallbacks'] as const;
+    expect(keys.map((key) => second?.settings[key])).toEqual([undefined, undefined, undefined]);
+    // Without a default connection, they are those of the books.
+    expect(plan({ defaults: own, books })[1]).toMatchObject({
+      settings: { upstreamKeyFile: '/srv/key' },
+      place: { readUrl: replica.postgresRead, pooler: 'session' },
+    });
+  });
 });
 
 describe('chain without a known deployment', () => {
