@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { arch, availableParallelism, freemem, platform, release, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
-import { describePackageFailure, formatError } from '#internal';
+import { describePackageFailure, formatError, parseServiceUrl, type ServiceUrl } from '#internal';
 import { type BookPlan, getAddress, type ServerPlan } from '../config/plan.ts';
 import { checkSettings } from './check.ts';
 
@@ -104,13 +104,14 @@ async function examineNodes({ path, chainId, settings }: BookPlan): Promise<Repo
   return Promise.all(
     (settings.rpc ?? []).map(async (url): Promise<ReportLine> => {
       const subject = `node of ${path}`;
-      const origin = getOrigin(url);
+      const node = parseServiceUrl('rpc', url);
+      const { origin } = node.base;
       try {
-        const found = Number(await call(url, 'eth_chainId', []));
+        const found = Number(await call(node, 'eth_chainId', []));
         if (found !== chainId) {
           return { subject, text: `${origin} has chain ${found}, must have ${chainId}`, isProblem: true };
         }
-        const block = (await call(url, 'eth_getBlockByNumber', ['latest', false])) as Record<string, string>; // JSON
+        const block = (await call(node, 'eth_getBlockByNumber', ['latest', false])) as Record<string, string>; // JSON
         const age = Math.round(Date.now() / 1000 - Number(block['timestamp']));
         const text = `${origin}, block ${Number(block['number'])}, ${age} s old`;
         if (Math.abs(age) <= MAX_CLOCK_ERROR) return { subject, text };
@@ -122,10 +123,10 @@ async function examineNodes({ path, chainId, settings }: BookPlan): Promise<Repo
   );
 }
 
-async function call(url: string, method: string, params: readonly unknown[]): Promise<unknown> {
-  const response = await fetch(url, {
+async function call({ base, authorization }: ServiceUrl, method: string, params: readonly unknown[]) {
+  const response = await fetch(base, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...authorization },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     signal: AbortSignal.timeout(NODE_TIMEOUT),
   });
@@ -150,8 +151,4 @@ async function examineDisk({ path, place }: BookPlan): Promise<ReportLine[]> {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
     return [{ subject, text: formatError(error), isProblem: true }];
   }
-}
-
-function getOrigin(url: string): string {
-  return URL.canParse(url) ? new URL(url).origin : 'a malformed URL';
 }

@@ -175,11 +175,12 @@ describe('doctor', () => {
       let body = '';
       for await (const chunk of request) body += String(chunk);
       const { id, method } = JSON.parse(body) as { id: number; method: string };
-      response.end(JSON.stringify({ jsonrpc: '2.0', id, result: results[method] }));
+      const isAllowed = request.headers.authorization === `Basic ${btoa('me:secret-word')}`;
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, result: isAllowed ? results[method] : null }));
     });
     await new Promise<void>((resolve) => node.listen(0, '127.0.0.1', resolve));
     const { port } = node.address() as AddressInfo;
-    const rpc = `http://127.0.0.1:${port}/secret-key`;
+    const rpc = `http://me:secret-word@127.0.0.1:${port}/secret-key`;
     const db = join(await scratch(), 'book.sqlite');
     const args = ['doctor', '--chain', 'sepolia', '--db', db, '--rpc', rpc];
     const healthy = await intentbook(args).ended;
@@ -188,7 +189,7 @@ describe('doctor', () => {
     expect(healthy.stdout).toMatch(/packages +.*better-sqlite3/);
     expect(healthy.stdout).toMatch(new RegExp(`node of / +http://127\\.0\\.0\\.1:${port}, block 16, -?\\d+ s old`));
     expect(healthy.stdout).toMatch(/disk of \/ +.*GiB free/);
-    expect(healthy.stdout).not.toContain('secret-key');
+    expect(healthy.stdout).not.toContain('secret-');
     expect(healthy.stdout).not.toMatch(/PROBLEM (?!disk)/); // the disk of a test machine may be full
     expect(existsSync(db)).toBe(false); // nothing was created
 
