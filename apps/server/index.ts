@@ -4,7 +4,7 @@ import { type Accounts, createAccountApi } from 'intentbook/accounts';
 import type { ExplorerBook } from 'intentbook/explorer';
 import { createExplorer } from 'intentbook/explorer';
 import { nodeHandler } from 'intentbook/node-http';
-import { createRequestClient, createRouteNames, jsonResponse, requireFunction, VERSION } from '#internal';
+import { callListener, createRequestClient, createRouteNames, jsonResponse, requireFunction, VERSION } from '#internal';
 import type { ChainChange } from './books/chain-monitor.ts';
 import { getAffiliateDomain, openAccounts } from './books/open-accounts.ts';
 import type { OpenBook } from './books/open-books.ts';
@@ -64,7 +64,7 @@ export interface ServeOptions extends BookOptions, Omit<ServerSettings, 'books'>
   readonly onExchange?: (exchange: Exchange) => void;
   /** Called after each request to a path below `/restricted`, for an audit log. */
   readonly onOperatorAction?: (action: OperatorAction) => void;
-  /** Called for failures without a caller, from the start on, with the path of the book. */
+  /** Called for failures without a caller, and for errors of the other hooks, with the path of the book. */
   readonly onFailure?: (path: string, failure: unknown) => void;
   /** Called when the connection of a book to its nodes changes. */
   readonly onChainChange?: (change: ChainChange) => void;
@@ -124,13 +124,19 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     metricsPort,
     metricsHost = isSocketFile(host) ? '127.0.0.1' : host,
   } = plan.settings;
+  /** Calls a hook. What it throws is reported: a response must not depend on it. */
+  const notify = (hook: () => unknown) =>
+    callListener(hook, undefined, (failure) => deployments[0]?.book.reportError(failure));
   const observer = {
     onFailure(path: string, failure: unknown) {
-      onFailure?.(path, failure);
       if (failure instanceof StoreError && failure.code === 'WriterLost') watch?.wake();
+      return onFailure?.(path, failure);
     },
     onChainChange: onChainChange ?? (() => {}),
-    leaseWait: { timeout: plan.settings.leaseWait * 1000, onWait: onNotice ?? (() => {}) },
+    leaseWait: {
+      timeout: plan.settings.leaseWait * 1000,
+      onWait: (message: string) => notify(() => onNotice?.(message)),
+    },
   };
   // One limiter for all books, since they share the machine.
   const checkKey = createKeyCheck(apiKeys);
@@ -173,7 +179,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
       onRecovery: observer.leaseWait.onWait,
       onLost(failure) {
         isLost = true;
-        onLost?.(failure);
+        notify(() => onLost?.(failure));
       },
     });
     const docs = isReferenceServed();
@@ -191,7 +197,8 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
       Object.keys(document.paths),
       deployments.map(({ path }) => path),
     );
-    const audit = onOperatorAction && createOperatorAudit({ operatorToken, getRouteName, onAction: onOperatorAction });
+    const onAction = (action: OperatorAction) => notify(() => onOperatorAction?.(action));
+    const audit = onOperatorAction && createOperatorAudit({ operatorToken, getRouteName, onAction });
     const api = createServerApi({
       mounted: [
         { path: '/', api: createAccountApi(accounts, apiOptions), aside: true },
@@ -218,7 +225,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
       ...(apiKeys.length === 0 ? {} : { guard: createKeyGuard(checkKey, gate) }),
       onExchange(exchange, request) {
         metrics?.exchanged(exchange, getRouteName(exchange.path) ?? 'other');
-        onExchange?.(exchange);
+        notify(() => onExchange?.(exchange));
         audit?.(request, exchange);
       },
     });

@@ -210,6 +210,29 @@ test.each([
   expect(clients).toEqual([client]);
 });
 
+test('a hook that throws is reported, and changes no response', async () => {
+  const failures: string[] = [];
+  const fail = (name: string) => {
+    throw new Error(name);
+  };
+  const server = await serve({
+    port: 0,
+    store: memoryStore(),
+    onExchange: () => fail('exchange'),
+    onOperatorAction: async () => fail('action'),
+    onNotice: () => fail('notice'), // a header of a proxy that is not trusted
+    onFailure(_path, failure) {
+      failures.push(String(failure));
+      fail('failure');
+    },
+  });
+  const { status } = await post(server.url, await signed(3), { 'x-forwarded-for': '198.51.100.1' });
+  const forbidden = await fetch(`${server.url}/restricted/deliveries`);
+  await server.close();
+  expect([status, forbidden.status]).toEqual([201, 403]);
+  expect(failures.sort()).toEqual(['Error: action', 'Error: exchange', 'Error: exchange', 'Error: notice']);
+});
+
 describe('request id', () => {
   test("is the client's own if it is safe, and generated otherwise", async () => {
     const ids: string[] = [];
