@@ -1,5 +1,5 @@
 import type { Address, AffiliateStatistics, StatisticsCall, StatisticsResponse } from 'intentbook';
-import { createServiceFetch, readJsonResponse } from '#internal';
+import { createServiceFetch, getEndpoint, parseServiceUrl, readJsonResponse } from '#internal';
 
 /** Maximum size of a response, in bytes. */
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -10,14 +10,14 @@ const MAX_BYTES = 4 * 1024 * 1024;
  * followed.
  */
 export function httpStatistics(url: string): AffiliateStatistics {
-  const base = url.replace(/\/+$/, '');
+  const service = parseServiceUrl('affiliateStatistics', url);
   const send = createServiceFetch();
 
   const read =
     (name: string) =>
     async (address: Address, { signal }: StatisticsCall): Promise<StatisticsResponse | undefined> => {
-      const headers = { accept: 'application/json' };
-      const response = await send(`${base}/${name}/${address}`, { headers, signal });
+      const headers = { accept: 'application/json', ...service.authorization };
+      const response = await send(getEndpoint(service, `${name}/${address}`), { headers, signal });
       const statistics = await readJsonResponse(response, 'the source of affiliate statistics', MAX_BYTES, [404]);
       if (statistics === undefined) return undefined;
       if (typeof statistics !== 'object' || statistics === null || Array.isArray(statistics)) {

@@ -1,6 +1,13 @@
 import type { Announcement, AnnouncementSource } from 'intentbook';
 import * as z from 'zod';
-import { createHeaders, createServiceFetch, parseDateTime, readJsonResponse } from '#internal';
+import {
+  createHeaders,
+  createServiceFetch,
+  getEndpoint,
+  parseDateTime,
+  parseServiceUrl,
+  readJsonResponse,
+} from '#internal';
 
 /** Maximum size of a response in bytes. */
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -23,12 +30,12 @@ export function cmsAnnouncements({
   readonly url: string;
   readonly apiKey: string;
 }): AnnouncementSource {
-  const base = url.replace(/\/+$/, '');
+  const service = parseServiceUrl('CMS_BASE_URL', url);
   const key = { authorization: `Bearer ${apiKey}` };
   const headers = createHeaders('CMS_API_KEY', { accept: 'application/json' }, key);
   const send = createServiceFetch();
   return async (account, { signal }) => {
-    const response = await send(`${base}/notification-list/${account}`, { headers, signal });
+    const response = await send(getEndpoint(service, `notification-list/${account}`), { headers, signal });
     const items = await readJsonResponse(response, 'the content system', MAX_BYTES);
     if (!Array.isArray(items)) throw new Error('the content system did not return a list of notifications');
     // The account interface reports and leaves out elements that are not announcements.

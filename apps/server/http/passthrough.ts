@@ -13,7 +13,7 @@ import type { Mounted } from './server-api.ts';
 
 /** A service that requests are passed on to. */
 export interface Passthrough {
-  /** Base URL, without a user and a password. */
+  /** Base URL, without a user and a password. Its query, such as a key, is sent with each request. */
   readonly url: string;
   /** Paths behind that of the passthrough. `*` stands for one segment. */
   readonly allow: readonly string[];
@@ -73,14 +73,14 @@ function createPassthrough(service: Passthrough, gate: RateLimitOptions, onFailu
       throw new OrderBookError('Forbidden', 'this origin may not use the service');
     const url = new URL(service.url);
     url.pathname = [url.pathname.replace(/\/+$/, ''), ...segments.filter((segment) => segment !== '')].join('/');
-    url.search = query;
+    url.search = [url.search.slice(1), query].filter((part) => part !== '').join('&');
     return url;
   }
 
   async function pass(request: ApiRequest): Promise<ApiResponse> {
     const url = await admit(request);
     const { method } = request;
-    const body = method === 'POST' ? JSON.stringify(await readJson(request, { limit: MAX_REQUEST })) : undefined;
+    const body = method === 'POST' ? await readBody(request) : undefined;
     const headers = { accept: 'application/json', ...(body && { 'content-type': 'application/json' }) };
     const timeout = AbortSignal.timeout(TIMEOUT);
     const response = await fetch(url, {
@@ -119,6 +119,24 @@ function createPassthrough(service: Passthrough, gate: RateLimitOptions, onFailu
       }
     },
   };
+}
+
+/** Reads a JSON body. Returns the bytes that were received: numbers could change if they were parsed. */
+async function readBody(request: ApiRequest) {
+  const { method, path, query, body } = request;
+  if (body.type !== 'chunks') return JSON.stringify(await readJson(request, { limit: MAX_REQUEST }));
+  const { chunks } = body;
+  const parts: Uint8Array[] = [];
+  async function* record() {
+    for await (const chunk of chunks) {
+      parts.push(chunk);
+      yield chunk;
+    }
+  }
+  const header = (name: string) => request.header(name);
+  const recorded = { method, path, query, header, body: { type: 'chunks', chunks: record() } } as const;
+  await readJson(recorded, { limit: MAX_REQUEST });
+  return Buffer.concat(parts);
 }
 
 const matches = (pattern: string, segment: string) => (pattern === '*' ? SEGMENT.test(segment) : segment === pattern);

@@ -55,7 +55,7 @@ async function start(options: Partial<ServeOptions> = {}): Promise<string> {
         maxAge: 150,
       },
       '/twap': { url, allow: ['*/*/orders'], methods: ['GET', 'POST'] },
-      '/hooks': { url, allow: [''] },
+      '/hooks': { url: `${url}?apikey=abc`, allow: [''] },
     },
     ...options,
   });
@@ -102,13 +102,17 @@ describe('passthrough', () => {
     expect(seen).toEqual([]);
   });
 
-  it('passes a JSON body on, and the status of the service', async () => {
+  it('passes the bytes of a JSON body on, and the status of the service', async () => {
     const base = await start();
     respond = () => Response.json({ message: 'no' }, { status: 422 });
-    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"a": 1}' };
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"a": 123456789012345678901234, "b": 1.10}',
+    };
     const response = await fetch(`${base}/twap/1/0x12/orders`, init);
     expect([response.status, await response.json()]).toEqual([422, { message: 'no' }]);
-    expect(seen).toMatchObject([{ line: 'POST /base/1/0x12/orders', body: '{"a":1}' }]);
+    expect(seen).toMatchObject([{ line: 'POST /base/1/0x12/orders', body: init.body }]);
     const malformed = await fetch(`${base}/twap/1/0x12/orders`, { ...init, body: '{' });
     expect([malformed.status, seen.length]).toEqual([400, 1]);
     const large = await fetch(`${base}/twap/1/0x12/orders`, { ...init, body: JSON.stringify('x'.repeat(70_000)) });
@@ -119,7 +123,10 @@ describe('passthrough', () => {
     respond = () => new Response('<script>alert(1)</script>', { headers: { 'content-type': 'text/html' } });
     const response = await fetch(`${await start()}/hooks?period=last+1d`);
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
-    expect([seen[0]?.line, await response.text()]).toEqual(['GET /base?period=last+1d', '<script>alert(1)</script>']);
+    expect([seen[0]?.line, await response.text()]).toEqual([
+      'GET /base?apikey=abc&period=last+1d',
+      '<script>alert(1)</script>',
+    ]);
   });
 
   it.each<[string, () => Response]>([

@@ -120,12 +120,16 @@ test('server shows the configured terms, and statistics of a service', async () 
     revenueSplitTraderPct: 50,
     revenueSplitDaoPct: 25,
   };
-  const request = await startServer({ db: ':memory:', affiliateTerms: terms, affiliateStatistics: `${url}/stats/` });
+  const request = await startServer({
+    db: ':memory:',
+    affiliateTerms: terms,
+    affiliateStatistics: `${url}/stats/?key=k`,
+  });
   for (const name of ['affiliate-stats', 'trader-stats', 'trader-activity']) {
     expect(await request(`/affiliate/${name}/${wallet}`)).toEqual([200, { total_volume: 12.5 }]);
   }
   expect(requests).toEqual(
-    ['affiliate-stats', 'trader-stats', 'trader-activity'].map((name) => `/stats/${name}/${wallet} `),
+    ['affiliate-stats', 'trader-stats', 'trader-activity'].map((name) => `/stats/${name}/${wallet}?key=k `),
   );
   const { address: owner } = account(1);
   const signedMessage = await account(1).signTypedData(affiliateTypedData(owner, 'TERMS'));

@@ -131,8 +131,8 @@ describe('announcement source of a CMS', () => {
       sentKey = system.received.at(-1)?.headers.authorization;
       response.end(JSON.stringify([{ ...item, createdAt: '2024-01-02T03:04:05.006Z' }]));
     });
-    const found = await cmsAnnouncements({ url: `${system.url}/api/`, apiKey: 'hush' })(ACCOUNT, call);
-    assert.equal(system.received[0]?.path, `/api/notification-list/${ACCOUNT}`);
+    const found = await cmsAnnouncements({ url: `${system.url}/api/?site=a`, apiKey: 'hush' })(ACCOUNT, call);
+    assert.equal(system.received[0]?.path, `/api/notification-list/${ACCOUNT}?site=a`);
     assert.equal(sentKey, 'Bearer hush');
     assert.deepEqual(found, [
       {
