@@ -9,6 +9,7 @@ import {
   viemSimulator,
   viemSource,
 } from 'intentbook/viem';
+import { MAX_UINT256 } from '#internal';
 import { encodeFunctionCall, labelledAddress } from './abi.ts';
 import { type Anvil, startAnvil } from './anvil.ts';
 import type { NativeOrder, SandboxChain, SandboxOwner } from './chain.ts';
@@ -142,7 +143,7 @@ async function prepareNode(
       accounts.flatMap(({ address: owner }) =>
         tokens.flatMap((token) => [
           setBalance(rpc, token, owner, toAtoms(ACCOUNT_BALANCE, token.decimals), contracts),
-          setAllowance(rpc, token, { owner, spender, atoms: 2n ** 256n - 1n }, contracts),
+          setAllowance(rpc, token, { owner, spender, atoms: MAX_UINT256 }, contracts),
         ]),
       ),
     );

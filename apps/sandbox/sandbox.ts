@@ -1,7 +1,7 @@
 import type { Hex, QuoteResponse } from 'intentbook';
 import { NOTIFICATION_TYPES } from 'intentbook/accounts';
 import { serveBooks } from 'intentbook/server';
-import { assertKnownOptions, chainById, ORDER_STATUSES, requireMember } from '#internal';
+import { assertKnownOptions, chainById, MAX_UINT256, ORDER_STATUSES, requireMember } from '#internal';
 import {
   checkAddress,
   checkAmounts,
@@ -34,9 +34,6 @@ const GAS_MONEY = '100';
 const MAX_RETRY_DELAY = 30_000;
 
 const OPERATOR_TOKEN = 'sandbox';
-
-/** Maximum of a balance and of an allowance. */
-const MAX_AMOUNT = 2n ** 256n - 1n;
 
 /**
  * Creates a sandbox: a local chain with the production contracts, an order book that is served over HTTP, and a solver.
@@ -96,7 +93,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     const added = Object.entries(amounts).map(([symbol, amount]) => {
       const of = token(symbol);
       const atoms = toAtoms(amount, of.decimals);
-      if (atoms > MAX_AMOUNT) throw new TypeError(`amount must have at most 256 bits in atoms, got "${amount}"`);
+      if (atoms > MAX_UINT256) throw new TypeError(`amount must have at most 256 bits in atoms, got "${amount}"`);
       return { of: symbol === 'ETH' ? ('native' as const) : of, atoms };
     });
     await Promise.all(added.map(({ of, atoms }) => chain.fund(address, of, atoms)));
@@ -123,7 +120,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   }
 
   async function prepare(address: Hex, amounts: TokenAmounts): Promise<void> {
-    await Promise.all([give(address, amounts), ...tokens.map((each) => chain.approve(address, each, MAX_AMOUNT))]);
+    await Promise.all([give(address, amounts), ...tokens.map((each) => chain.approve(address, each, MAX_UINT256))]);
   }
 
   let closing: Promise<void> | undefined;

@@ -1,7 +1,7 @@
 import type { Address, BlockRef, ChainClient, Funds, FundsQuery, Hex, OrderBook } from 'intentbook';
 import { orderTypedData, orderUid, signingDomain } from 'intentbook/sign';
 import { createReferenceEngine, encodeSettlement, type Settler, type Solution } from 'intentbook/solver';
-import { NATIVE_MARKER } from '#internal';
+import { MAX_UINT256, NATIVE_MARKER } from '#internal';
 import { keccakHex, labelledAddress } from './abi.ts';
 import type { NativeOrder, SandboxAccount, SandboxChain } from './chain.ts';
 import { getContracts } from './deployment.ts';
@@ -10,14 +10,7 @@ import type { KeyRing } from './keys.ts';
 import { KNOWN_ACCOUNTS } from './known-accounts.ts';
 import { createSimulatedPoolSource, createSimulatedPools, type Reserves } from './simulated-pools.ts';
 import { executeSettlement, type NewChainEvent } from './simulated-settlement.ts';
-import {
-  type ContractState,
-  copyState,
-  createBalanceLedger,
-  createState,
-  INVALIDATED,
-  UNLIMITED,
-} from './simulated-state.ts';
+import { type ContractState, copyState, createBalanceLedger, createState, INVALIDATED } from './simulated-state.ts';
 import { createTaskQueue } from './task-queue.ts';
 import type { SandboxToken } from './tokens.ts';
 import { toAtoms } from './units.ts';
@@ -81,7 +74,7 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
     state.ledger.setBalance(address, NATIVE_MARKER, toAtoms(ACCOUNT_BALANCE, 18));
     for (const token of tokens) {
       state.ledger.setBalance(address, token.address, toAtoms(ACCOUNT_BALANCE, token.decimals));
-      state.ledger.setAllowance(address, token.address, UNLIMITED);
+      state.ledger.setAllowance(address, token.address, MAX_UINT256);
     }
   }
   for (const token of tokens) state.ledger.setBalance(settlement, token.address, toAtoms('1', token.decimals));
@@ -149,8 +142,16 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
     return transactionHash;
   }
 
-  const execute = (solution: Solution) =>
-    executeSettlement(solution, { state, pools, contracts, time: head().timestamp });
+  /** Executes a settlement. One that reverts has no effect. */
+  function execute(solution: Solution): NewChainEvent[] {
+    const saved = saveState();
+    try {
+      return executeSettlement(solution, { state, pools, contracts, time: head().timestamp });
+    } catch (error) {
+      restoreState(saved);
+      throw error;
+    }
+  }
 
   const settler: Settler = {
     address: solver,
@@ -158,11 +159,10 @@ export async function createSimulatedChain(options: SimulatedChainOptions): Prom
       const saved = saveState();
       try {
         execute(solution);
+        restoreState(saved);
         return undefined;
       } catch (error) {
         return error instanceof Error ? error.message : String(error);
-      } finally {
-        restoreState(saved);
       }
     },
     submit: (solution, auctionId) =>

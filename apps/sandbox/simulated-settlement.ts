@@ -1,9 +1,9 @@
 import type { ProtocolEvent } from 'intentbook/chain-events';
 import { getExecution, respectsLimit, type Solution } from 'intentbook/solver';
-import { NATIVE_MARKER } from '#internal';
+import { MAX_UINT256, NATIVE_MARKER } from '#internal';
 import type { getContracts } from './deployment.ts';
 import type { createSimulatedPools } from './simulated-pools.ts';
-import { type ContractState, UNLIMITED } from './simulated-state.ts';
+import type { ContractState } from './simulated-state.ts';
 
 /** An event before it has its place on the chain. */
 export type NewChainEvent = ProtocolEvent extends infer Event
@@ -80,5 +80,5 @@ function wrapAll({ state: { ledger }, contracts: { nativeFlow, wrappedNative } }
   const amount = ledger.balanceOf(nativeFlow, NATIVE_MARKER);
   ledger.setBalance(nativeFlow, NATIVE_MARKER, 0n);
   ledger.setBalance(nativeFlow, wrappedNative, ledger.balanceOf(nativeFlow, wrappedNative) + amount);
-  ledger.setAllowance(nativeFlow, wrappedNative, UNLIMITED);
+  ledger.setAllowance(nativeFlow, wrappedNative, MAX_UINT256);
 }

@@ -1,4 +1,5 @@
 import type { Address } from 'intentbook';
+import { MAX_UINT256 } from '#internal';
 
 /** State of the contracts and tokens of a simulated chain. */
 export interface ContractState {
@@ -13,11 +14,8 @@ export interface ContractState {
   readonly placed: Map<string, Address>;
 }
 
-/** The largest amount of 256 bits. */
-export const UNLIMITED = 2n ** 256n - 1n;
-
 /** Executed amount of an invalidated order (GPv2Settlement.sol). */
-export const INVALIDATED = 2n ** 256n - 1n;
+export const INVALIDATED = MAX_UINT256;
 
 /** Creates an empty state. */
 export function createState(): ContractState {

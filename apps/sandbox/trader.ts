@@ -10,7 +10,7 @@ import {
   signingDomain,
   typedDataDigest,
 } from 'intentbook/sign';
-import { assertKnownOptions } from '#internal';
+import { assertKnownOptions, MAX_UINT256 } from '#internal';
 import { keccakHex } from './abi.ts';
 import { checkTokenAmount, checkValidity } from './arguments.ts';
 import type { SandboxAccount, SandboxChain, SandboxOwner } from './chain.ts';
@@ -112,8 +112,6 @@ export interface TraderContext {
   synchronize(): Promise<void>;
 }
 
-const UNLIMITED = 2n ** 256n - 1n;
-
 /** Validity of an order without a quote, in seconds. */
 const VALIDITY = 1800;
 
@@ -209,7 +207,7 @@ export function createTrader(account: SandboxAccount, context: TraderContext, wa
       const of = token(symbol);
       if (symbol === 'ETH')
         throw new TypeError('token must not be native currency, which has no allowances, got "ETH"');
-      await chain.approve(address, of, amount === undefined ? UNLIMITED : toAtoms(amount, of.decimals));
+      await chain.approve(address, of, amount === undefined ? MAX_UINT256 : toAtoms(amount, of.decimals));
       await chain.mine(1);
       await synchronize();
     },

@@ -19,8 +19,11 @@ import {
 } from 'intentbook/solver';
 import { afterEach, describe, expect, it } from 'vitest';
 import { getContracts } from '../../../apps/sandbox/deployment.ts';
+import { loadKeyRing } from '../../../apps/sandbox/keys.ts';
 import { createRpc } from '../../../apps/sandbox/rpc.ts';
-import { createOrder } from '../solver/orders.ts';
+import { createSimulatedChain } from '../../../apps/sandbox/simulated-chain.ts';
+import type { SandboxToken } from '../../../apps/sandbox/tokens.ts';
+import { BUY, createOrder, fillAll, SELL } from '../solver/orders.ts';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -620,4 +623,19 @@ describe('solver over HTTP', () => {
     );
     await expect(httpAuctions(url).current()).rejects.toThrow('/api/v1/auction responded with status 500');
   });
+});
+
+it('a settlement of the simulated chain that reverts has no effect', async () => {
+  const [sell, buy] = [SELL, BUY].map((address) => {
+    return { symbol: address, name: address, address, decimals: 18, price: '1' };
+  }) as [SandboxToken, SandboxToken];
+  const tokens = [sell, buy];
+  const chain = await createSimulatedChain({ chainId: 11155111, tokens, seed: undefined, keys: loadKeyRing() });
+  const [funded, other] = [createOrder(1), createOrder(2)];
+  await chain.fund(funded.owner, sell, 1000n);
+  await chain.approve(funded.owner, sell, 1000n);
+  const { settler } = chain.solverParts();
+  await expect(settler.submit(fillAll(funded, other), 1)).rejects.toThrow('insufficient allowance');
+  expect(await chain.balanceOf(funded.owner, sell)).toBe(1000n);
+  expect(await settler.simulate(fillAll(funded))).toBeUndefined();
 });
