@@ -3,9 +3,8 @@ import { createUnavailable, UpstreamError } from '../admission/upstream-error.ts
 import { OrderBookError } from '../errors.ts';
 import type { UpstreamRejection, UpstreamWrite } from '../ports/upstream.ts';
 import { type Hex, UNKNOWN_HASH } from '../protocol/hex.ts';
-import { unpackUid } from '../protocol/uid.ts';
 import type { UpstreamBook } from './context.ts';
-import { CLAIM, READS, refresh } from './relay.ts';
+import { CLAIM, hasExpired, READS, refresh } from './relay.ts';
 import { type CancellationTask, drop, type Followed, isOnItsWay, put } from './tasks.ts';
 import { hasEnded } from './wire.ts';
 
@@ -31,11 +30,12 @@ export function createCancellations(book: UpstreamBook, wakeWorker: () => void) 
   async function cancel(request: unknown, list: readonly Hex[]): Promise<RelayedCancellation> {
     const given = request as CancellationTask['request']; // its shape was parsed
     const uids = [...new Set(list)];
-    const { unsent, pending } = await findWaiting(book, uids);
-    if (unsent.length === uids.length && (await withdraw(book, unsent, wakeWorker)))
-      return { status: 'cancelled', uids: list };
-    if (unsent.length > 0 && unsent.length < uids.length)
-      return { status: 'rejected', error: createUnsent(upstream.name, unsent) };
+    let { unsent, pending } = await findWaiting(book, uids);
+    while (unsent.length === uids.length) {
+      if (await withdraw(book, unsent, wakeWorker)) return { status: 'cancelled', uids: list };
+      ({ unsent, pending } = await findWaiting(book, uids)); // another process sends one of them
+    }
+    if (unsent.length > 0) return { status: 'rejected', error: createUnsent(upstream.name, unsent) };
     const kept = await findKept(book);
     // A part of a list that is cancelled first makes the other book reject the list.
     if (kept.some(({ value }) => value.uids.length > uids.length && overlaps(value.uids, new Set(uids))))
@@ -107,8 +107,8 @@ async function repeat(
   const { upstream, clock, onFailure } = book;
   const uids = [...new Set(list)];
   const { unsent, pending } = await findWaiting(book, uids);
-  const isWithdrawn = await withdraw(book, unsent, wakeWorker);
-  if (unsent.length === uids.length) return isWithdrawn ? undefined : clock.now() + RETRY;
+  if (!(await withdraw(book, unsent, wakeWorker))) return clock.now() + RETRY;
+  if (unsent.length === uids.length) return undefined;
   const answer = await send(upstream, request, list);
   const later = clock.now() + READS[Math.min(sent, READS.length - 1) as 0]; // within its bounds
   if (answer.status === 'blocked') return Math.max(answer.until, clock.now() + RETRY);
@@ -122,7 +122,7 @@ async function repeat(
   const given = answer.code === 'OrderNotFound' ? await findGivenUp(book, uids) : [];
   if (given.length === uids.length) {
     // What was sent may arrive late. Its owner has cancelled it.
-    const isAwaited = given.some((task) => task.value.mayArrive === true && !hasExpired(task, clock.now()));
+    const isAwaited = given.some((task) => task.value.mayArrive === true && !hasExpired(task.key as Hex, clock.now()));
     return isAwaited ? clock.now() + LATE : undefined;
   }
   const live = await settle(book, uids, answer);
@@ -165,11 +165,9 @@ async function findWaiting({ tasks, clock }: UpstreamBook, uids: readonly Hex[])
     (state === 'queued' && mayArrive !== true) || withdrawn === true;
   return {
     unsent: waiting.filter(isUnsent),
-    pending: waiting.filter((task) => !isUnsent(task) && !hasExpired(task, clock.now())),
+    pending: waiting.filter((task) => !isUnsent(task) && !hasExpired(task.key as Hex, clock.now())), // a UID
   };
 }
-
-const hasExpired = ({ key }: Followed<'relay'>, now: number) => unpackUid(key as Hex).validTo * 1000 < now; // a UID
 
 /** Takes back orders that the other book does not have. Returns false if another process sends one of them. */
 async function withdraw(

@@ -2,7 +2,7 @@ import type { Hex } from '../protocol/hex.ts';
 import { unpackUid } from '../protocol/uid.ts';
 import { cancelUnsent, isCancelled } from './cancellations.ts';
 import type { Insert, UpstreamBook } from './context.ts';
-import { READS, refresh, send, storeAccepted } from './relay.ts';
+import { getEnd, hasExpired, READS, refresh, send, storeAccepted } from './relay.ts';
 import type { RelayTask } from './tasks.ts';
 import { isSameOrder } from './wire.ts';
 
@@ -21,12 +21,6 @@ const LATE_READS = 600_000;
 
 /** Milliseconds for which the state of a rejected order can be read. */
 export const KEEP_REJECTED = 7 * 86_400_000;
-
-/** Returns when an order has expired, in milliseconds since 1970. */
-const getEnd = (uid: Hex) => unpackUid(uid).validTo * 1000 + 1;
-
-/** Returns whether an order has expired. */
-export const hasExpired = (uid: Hex, now: number) => getEnd(uid) <= now;
 
 /** Rejections that may pass, by code, with the milliseconds until a queued order is sent again. */
 const TRANSIENT: Readonly<Record<string, number>> = {

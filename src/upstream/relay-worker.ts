@@ -3,8 +3,8 @@ import type { Hex } from '../protocol/hex.ts';
 import { type Cancellations, cancelUnsent } from './cancellations.ts';
 import type { Insert, UpstreamBook } from './context.ts';
 import { isFirst, passTurn } from './lanes.ts';
-import { CLAIM } from './relay.ts';
-import { createRelayDelivery, hasExpired, KEEP_REJECTED, type RelayStep } from './relay-delivery.ts';
+import { CLAIM, hasExpired } from './relay.ts';
+import { createRelayDelivery, KEEP_REJECTED, type RelayStep } from './relay-delivery.ts';
 import { drop, type Followed, isOnItsWay, put, type RelayTask } from './tasks.ts';
 
 /** Milliseconds between two looks for due tasks. */

@@ -2,7 +2,9 @@ import type { Relay, RelayedOrder, RelayOutcome } from '../admission/relay.ts';
 import { createUnavailable, UpstreamError } from '../admission/upstream-error.ts';
 import type { OrderInsert } from '../ports/store.ts';
 import type { UpstreamRejection } from '../ports/upstream.ts';
+import type { Hex } from '../protocol/hex.ts';
 import { isEcdsa } from '../protocol/signature.ts';
+import { unpackUid } from '../protocol/uid.ts';
 import { requireUid } from '../validation/options.ts';
 import type { Insert, UpstreamBook } from './context.ts';
 import { join } from './lanes.ts';
@@ -14,6 +16,12 @@ export const CLAIM = 90_000;
 
 /** Milliseconds from the first unknown answer to each read of the UID. */
 export const READS = [1_000, 3_000, 10_000, 30_000, 60_000] as const;
+
+/** Returns when an order has expired, in milliseconds since 1970. */
+export const getEnd = (uid: Hex) => unpackUid(uid).validTo * 1000 + 1;
+
+/** Returns whether an order has expired. */
+export const hasExpired = (uid: Hex, now: number) => getEnd(uid) <= now;
 
 /** Bytes of a request that production reads at most. A document is sent on its own before an order that is larger. */
 const MAX_BODY = 16_384;

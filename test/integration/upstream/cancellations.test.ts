@@ -3,7 +3,7 @@ import { memoryStore } from 'intentbook/memory';
 import { describe, expect, test } from 'vitest';
 import { tradeOf } from '../../support/chain-events.ts';
 import { settle } from '../../support/upstream/world.ts';
-import { world } from './worlds.ts';
+import { type World, world } from './worlds.ts';
 
 const accepted = (result: { status: string; uid?: Hex; existing?: boolean; error?: unknown }): Hex => {
   expect(result).toMatchObject({ status: 'accepted' });
@@ -147,6 +147,40 @@ describe('a relayed cancellation', () => {
     await pass(100_000, 5000);
     expect(await status(uid)).toBe('cancelled');
     expect(await other.orders.get(uid)).toBeUndefined();
+  });
+
+  test('of a queued order that is sent meanwhile is repeated until it is cancelled', async () => {
+    const inner = memoryStore();
+    let arrive = () => {};
+    let isRace = false;
+    const write: typeof inner.tasks.write = async (changes) => {
+      const isWithdrawal = changes.some(({ to }) => to?.value.includes('"withdrawn":true'));
+      if (isWithdrawal && isRace) {
+        isRace = false;
+        here.upstream.setDown(false);
+        await here.pass(65_000, 5000);
+      }
+      return inner.tasks.write(changes);
+    };
+    const here: World = await world({ relay: 'queue' }, { store: { ...inner, tasks: { ...inner.tasks, write } } });
+    const { book, other, order, cancellation, upstream, pass, status } = here;
+    upstream.setDown(true);
+    const uid = accepted(await book.orders.submit(await order()));
+    await settle();
+    const { submitOrder } = upstream;
+    const arrived = new Promise<void>((resolve) => {
+      arrive = resolve;
+    });
+    upstream.submitOrder = async (creation) => {
+      await arrived;
+      return submitOrder(creation);
+    };
+    isRace = true;
+    const result = await book.orders.cancel(await cancellation([uid]));
+    arrive();
+    expect(result).toMatchObject({ status: 'unknown' });
+    await pass(120_000, 5000);
+    expect([await status(uid), (await other.orders.get(uid))?.status]).toEqual(['cancelled', 'cancelled']);
   });
 
   test('of a list with an order that has not been sent names it, and changes nothing', async () => {
