@@ -6,7 +6,7 @@ import type { AffiliateStore } from '../ports/affiliate-store.ts';
 import { readMonotonic } from '../ports/clock.ts';
 import type { NotificationStore } from '../ports/notification-store.ts';
 import type { StoredEvent } from '../ports/store.ts';
-import type { Hex } from '../protocol/hex.ts';
+import { type Hex, UNKNOWN_HASH } from '../protocol/hex.ts';
 import { isAfterGap } from '../records/log-gap.ts';
 import type { Order } from '../records/order-json.ts';
 import { REFERRAL_FEEDS } from '../store-kit/forgotten.ts';
@@ -74,8 +74,9 @@ export function createStatisticsFollower(context: FollowerContext) {
 
   function apply({ type, cause }: StoredEvent, trade: ReferredTrade | undefined): void {
     if (cause === undefined) return;
-    const { blockHash, blockNumber, logIndex } = cause.position;
-    const key = `${feed} ${blockHash} ${logIndex}`;
+    const { blockNumber, logIndex, transactionHash } = cause.position;
+    // The block hash of a trade that another book knows is unknown until the trade is indexed.
+    const key = `${feed} ${blockNumber} ${logIndex} ${transactionHash}`;
     if (cause.reverted === 'traded') ledger.remove(key);
     if (type === 'traded' && trade !== undefined) {
       ledger.add({ key, chainId: book.chainId, blockNumber, logIndex, trade });
@@ -201,5 +202,8 @@ function createTradeResolver(context: Omit<FollowerContext, 'ledger'>, feed: str
 
 /** Identifies a trade by its position on the chain and its order. */
 function toMarkKey({ uid, cause }: StoredEvent): string {
-  return cause === undefined ? uid : `${cause.position.blockHash} ${cause.position.logIndex} ${uid}`;
+  if (cause === undefined) return uid;
+  const { blockHash, blockNumber, logIndex, transactionHash } = cause.position;
+  const block = blockHash === UNKNOWN_HASH ? `${blockNumber} ${transactionHash}` : blockHash;
+  return `${block} ${logIndex} ${uid}`;
 }

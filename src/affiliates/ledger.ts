@@ -5,7 +5,7 @@ import type { ReferredTrade } from './referred-trade.ts';
 
 /** A trade with its key and its position among the trades of the same time. */
 export interface LedgerEntry {
-  /** Identifies the trade, so that it can be removed: the book, the block hash and the log index. */
+  /** Identifies the trade, so that it can be removed: the book, the log position and the transaction. */
   readonly key: string;
   readonly chainId: number;
   readonly blockNumber: number;

@@ -99,5 +99,8 @@ export function createTradeFollower(
 }
 
 function toTradeKey({ cause }: StoredEvent): string {
-  return cause === undefined ? '' : `${cause.position.blockHash} ${cause.position.logIndex}`;
+  if (cause === undefined) return '';
+  const { blockNumber, logIndex, transactionHash } = cause.position;
+  // The block hash of a trade that another book knows is unknown until the trade is indexed.
+  return `${blockNumber} ${logIndex} ${transactionHash}`;
 }

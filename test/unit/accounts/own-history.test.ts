@@ -69,7 +69,7 @@ function scriptedBook(chainId = 1) {
       for (const { at = NOW, order = 1, type = 'traded', reverted, bought = '200', of, cause } of more) {
         const id = entries.length + 1;
         const block = of ?? id;
-        const position = { blockNumber: block, blockHash: `0xb${block}`, logIndex: 7, transactionHash: '0x' };
+        const position = { blockNumber: block, blockHash: `0xb${block}`, logIndex: 7, transactionHash: `0xd${block}` };
         const trade = { ordinal: 1, completes: true, sellAmount: '103', buyAmount: bought, feeAmount: '3' };
         const added = cause === false ? {} : { cause: { position, trade, ...(reverted && { reverted }) } };
         // The members that are used.
@@ -117,9 +117,9 @@ describe('trade follower', () => {
     await catchUp();
     const amounts = { sellToken: TOKEN, buyToken: USD, sellAmount: 100n, buyAmount: 200n };
     expect(changes).toEqual([
-      { key: '0xb1 7', at: NOW, ...amounts },
-      { key: '0xb3 7', at: NOW - 1, ...amounts },
-      { key: '0xb6 7', at: NOW, ...amounts },
+      { key: '1 7 0xd1', at: NOW, ...amounts },
+      { key: '3 7 0xd3', at: NOW - 1, ...amounts },
+      { key: '6 7 0xd6', at: NOW, ...amounts },
     ]);
     expect(queried).toEqual([[uid(1), uid(2), uid(9)]]);
     expect(failures).toEqual([]);
@@ -143,7 +143,7 @@ describe('trade follower', () => {
     expect(changes.splice(0)).toHaveLength(1);
     write({ type: 'reverted', reverted: 'traded', of: 1 });
     await settle();
-    expect(changes).toEqual(['0xb1 7']);
+    expect(changes).toEqual(['1 7 0xd1']);
   });
 
   test('begins with the first entry of the last day', async () => {
@@ -151,7 +151,10 @@ describe('trade follower', () => {
     for (let i = 0; i < 100; i++) write({ at: NOW - DAY - 100 + i, cause: false });
     write({ at: NOW - DAY }, { at: NOW });
     await catchUp();
-    expect(changes.map((each) => (typeof each === 'string' ? each : each.key))).toEqual(['0xb101 7', '0xb102 7']);
+    expect(changes.map((each) => (typeof each === 'string' ? each : each.key))).toEqual([
+      '101 7 0xd101',
+      '102 7 0xd102',
+    ]);
     expect(reads.at(-1)).toEqual([100, 200]); // the others of these reads searched the start
     expect(reads.length).toBeLessThan(12);
   });

@@ -1,4 +1,4 @@
-import type { Hex, NewNotification, Order, StoredEvent } from 'intentbook';
+import { type Hex, type NewNotification, type Order, type StoredEvent, UNKNOWN_HASH } from 'intentbook';
 import { memoryAccountStore } from 'intentbook/memory';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { KnownBook } from '../../../src/account-tools/account-books.ts';
@@ -35,6 +35,8 @@ interface Entry {
   readonly at?: number;
   readonly reverted?: ChainCause['reverted'];
   readonly type?: StoredEvent['type'];
+  /** Whether the trade is known from another book only, which does not name the block. */
+  readonly isAdopted?: boolean;
 }
 
 interface Choice {
@@ -110,11 +112,13 @@ async function fixture({ price = () => 5n, store: opened, registeredAt = 0 }: Ch
     failures,
     follower,
     write(...more: readonly Entry[]) {
-      for (const { order = 1, at = NOW, type = 'traded', reverted } of more) {
+      for (const { order = 1, at = NOW, type = 'traded', reverted, isAdopted } of more) {
         const id = entries.length + 1;
-        const position = { blockNumber: id, blockHash: hash(id), logIndex: 0, transactionHash: hash(900 + id) };
+        const block = reverted === undefined ? id : 1;
+        const blockHash = isAdopted === true ? UNKNOWN_HASH : hash(block);
+        const position = { blockNumber: block, blockHash, logIndex: 0, transactionHash: hash(900 + block) };
         const trade = { ordinal: 1, completes: true, sellAmount: '100', buyAmount: '40', feeAmount: '3' };
-        const cause = { position: reverted ? { ...position, blockHash: hash(1) } : position, trade };
+        const cause = { position, trade };
         const entry = { id, type, uid: uid(order), owner: OWNER, at };
         entries.push({ ...entry, cause: reverted === undefined ? cause : { ...cause, reverted } });
       }
@@ -164,7 +168,7 @@ describe('affiliate statistics follower', () => {
       buyAmount: '40',
       value: '5',
     };
-    const key = `${FEED} ${hash(1)} 0`;
+    const key = `${FEED} 1 0 ${hash(901)}`;
     expect(ledger).toEqual([
       { key, chainId: 5, blockNumber: 1, logIndex: 0, trade: { trader: TRADER, at: NOW, referral } },
     ]);
@@ -204,7 +208,24 @@ describe('affiliate statistics follower', () => {
       { type: 'reverted', reverted: 'traded' },
     );
     await run();
-    expect(tradesOf(ledger)).toEqual([[1, '5'], `remove ${FEED} ${hash(1)} 0`]);
+    expect(tradesOf(ledger)).toEqual([[1, '5'], `remove ${FEED} 1 0 ${hash(901)}`]);
+  });
+
+  test('distinguishes trades of another book, and removes one that the chain has confirmed and then reverted', async () => {
+    const prices = [5n, 6n];
+    const { write, run, ledger, follower } = await fixture({ price: () => prices.shift() });
+    write({ isAdopted: true }, { isAdopted: true });
+    await run();
+    await follower.stop();
+    ledger.length = 0;
+    write({ type: 'reverted', reverted: 'traded' });
+    await run();
+    expect(tradesOf(ledger)).toEqual([[1, '5'], [2, '6'], `remove ${FEED} 1 0 ${hash(901)}`]);
+    expect(ledger).toMatchObject([
+      { key: `${FEED} 1 0 ${hash(901)}` },
+      { key: `${FEED} 2 0 ${hash(902)}` },
+      expect.anything(),
+    ]);
   });
 
   test('values each trade once, also after a restart and in another process', async () => {
