@@ -156,11 +156,14 @@ export function openBook({ path, chainId, chain, environment, blockExplorer }, i
     competitions: (signal) => data('competitions', signal),
     competition: (id, signal) => data(`competitions/${id}`, signal),
 
-    /** Returns the notifications of an account, or undefined if the server does not store notifications. */
+    /** Returns the notifications of an account, or undefined if the server does not serve notifications. */
     async notifications(account, signal) {
       if (!hasAccounts) return undefined;
-      const { body } = await read(`accounts/${account}/notifications`, signal);
-      return body.filter(({ metadata }) => metadata?.chainId === undefined || metadata.chainId === chainId);
+      const { body } = await read(`accounts/${account}/notifications`, signal).catch((error) => {
+        if (error.status === 503) return {};
+        throw error;
+      });
+      return body?.filter(({ metadata }) => metadata?.chainId === undefined || metadata.chainId === chainId);
     },
 
     /** Subscribes to the book's stream of orders, as {@link streamOrders} describes. */

@@ -53,6 +53,16 @@ describe.skipIf(CHROMIUM === undefined)(`explorer accounts${SKIP_REASON}`, () =>
 
   const textOf = async (page: Page) => ((await page.locator('main').textContent()) ?? '').replaceAll('\u00a0', ' ');
 
+  it('shows the orders of an account if notifications are off', async () => {
+    const server = await serve({ port: 0, store: memoryStore(), accounts: ':memory:', notifications: 'off' });
+    try {
+      const { page } = await show(`${server.url}/#/accounts/${ALICES}`);
+      expect(await textOf(page)).toMatch(/no order in this book.*does not serve notifications/);
+    } finally {
+      await server.close();
+    }
+  });
+
   describe('history across books', () => {
     let server: RunningServer;
     beforeAll(async () => {

@@ -54,7 +54,7 @@ export async function account(view, address) {
   ]);
   const list =
     notifications === undefined
-      ? note('This server does not store notifications. An operator enables them with accounts.')
+      ? note('This server does not serve notifications at present. An operator enables them.')
       : notifications.length === 0
         ? note('No notifications yet. They are created when orders of this account are filled, cancelled or expire.')
         : element('ul', { class: 'notifications' }, ...notifications.map((each) => notification(each, prefix)));
