@@ -68,6 +68,36 @@ describe.skipIf(CHROMIUM === undefined)(`explorer${SKIP_REASON}`, () => {
 
   const rowOf = (page: Page, uid: string) => page.locator(`tr[data-uid="${uid}"]`);
 
+  test('shows the orders that were read before a page of a filter failed', async () => {
+    const order = (await (await fetch(`${server.url}/api/v1/orders/${await place()}`)).json()) as object;
+    const named = (n: number) => ({ ...order, uid: `0x${n.toString(16).padStart(112, '0')}`, kind: 'sell' });
+    const next = (cursor: number) => ({ link: `<?cursor=${cursor}>; rel="next"` });
+    let isBroken = true;
+    const prepare = async (page: Page) => {
+      await page.route('**/orders/stream?*', (route) => route.abort());
+      await page.route('**/orders/by_uids', async (route) => {
+        const uids = route.request().postDataJSON() as string[];
+        await route.fulfill({ json: uids.map((uid) => ({ order: named(Number(uid)) })) });
+      });
+      await page.route('**/api/v1/orders?*', async (route) => {
+        const cursor = new URL(route.request().url()).searchParams.get('cursor');
+        if (cursor === null)
+          await route.fulfill({ json: Array.from({ length: 25 }, (_, i) => named(i + 1)), headers: next(1) });
+        else if (cursor === '1') await route.fulfill({ json: [named(26)], headers: next(2) });
+        else if (isBroken) await route.fulfill({ status: 500, json: {} });
+        else await route.fulfill({ json: [named(27)] });
+      });
+    };
+    const { page } = await open('#/orders?kind=sell', { prepare });
+    await page.getByRole('button', { name: 'Older orders' }).click();
+    const again = page.getByRole('button', { name: 'Try again' });
+    await again.waitFor();
+    isBroken = false;
+    await again.click();
+    await rowOf(page, named(27).uid).waitFor();
+    expect(await page.locator('tr[data-uid]').count()).toBe(27);
+  });
+
   test('serves the page to browsers and the deployment list to programs', async () => {
     const get = (accept: string) => fetch(server.url, { headers: { accept } });
     const html = await get('text/html,application/xhtml+xml,*/*;q=0.8');

@@ -34,17 +34,23 @@ export async function orderList(view, filters, caption, empty = note('No order m
   /** Reads the next page. The server has no filter by kind, so several pages may have to be read. */
   async function readPage() {
     const found = [];
+    let next = cursor;
     for (let reads = 0; reads < MAX_READS && found.length < PAGE; reads++) {
-      const page = await book.list({ ...queried, cursor, limit: kind === undefined ? PAGE : 4 * PAGE }, signal);
+      const limit = kind === undefined ? PAGE : 4 * PAGE;
+      const page = await book.list({ ...queried, cursor: next, limit }, signal);
       found.push(...page.orders.filter((order) => matches(order, { kind })));
-      cursor = page.next;
-      if (cursor === undefined || kind === undefined) break;
+      next = page.next;
+      if (next === undefined || kind === undefined) break;
     }
-    return found;
+    return { found, next };
   }
 
   const { more, load } = moreButton('Older orders', async () => {
-    await versions.run(async (version) => show(await readPage(), version, add));
+    await versions.run(async (version) => {
+      const { found, next } = await readPage();
+      await show(found, version, add);
+      cursor = next; // a page that could not be shown is read again
+    });
     return cursor !== undefined;
   });
 
