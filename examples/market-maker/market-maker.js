@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { createClient, RequestError } from 'intentbook/client';
-import { appDataDocument, limitOrder, orderTypedData, signingDomain } from 'intentbook/sign';
+import { appDataDocument, limitOrder, orderTypedData, orderUid, signingDomain } from 'intentbook/sign';
 
 /** Prices are atoms of the quote token for 10^18 atoms of the base token. */
 const SCALE = 10n ** 18n;
@@ -42,7 +42,6 @@ export async function startMarketMaker({ url, chainId, settlementContract, walle
     { sells: base, distance: spreadBps },
     { sells: quote, distance: -spreadBps },
   ];
-  let quotedMiddle;
 
   async function submit(side, middle, replaces) {
     const quoteAmount = (((middle * (BPS + side.distance)) / BPS) * size) / SCALE;
@@ -55,8 +54,22 @@ export async function startMarketMaker({ url, chainId, settlementContract, walle
       validTo: Math.floor(Date.now() / 1000) + validFor,
       appData: appDataDocument({ appCode: 'market maker', ...(replaces === undefined ? {} : { replaces }) }),
     });
-    const signature = await wallet.signTypedData(orderTypedData(domain, order));
-    side.uid = await client.submit({ ...order, from: account, signature, signingScheme: 'eip712' });
+    const data = orderTypedData(domain, order);
+    const signature = await wallet.signTypedData(data);
+    const body = { ...order, from: account, signature, signingScheme: 'eip712' };
+    side.sent = { uid: orderUid(data, account), middle, body };
+    await send(side);
+  }
+
+  /** Sends the order of a side, which is sent again until its result is known: the book stores it once. */
+  async function send(side) {
+    const { uid, middle, body } = side.sent;
+    await client.submit(body).catch((error) => {
+      const isRejected = error instanceof RequestError && !error.retryable;
+      if (isRejected) side.sent = undefined;
+      if (!isRejected || error.code !== 'DuplicatedOrder') throw error;
+    });
+    Object.assign(side, { uid, middle, sent: undefined });
   }
 
   /** Places or replaces an order. The replaced order may have been filled in the meantime. */
@@ -65,21 +78,22 @@ export async function startMarketMaker({ url, chainId, settlementContract, walle
     try {
       await submit(side, middle, replaced);
     } catch (error) {
-      if (replaced === undefined || !(error instanceof RequestError)) throw error;
-      // The replacement is repeated, such as after a rate limit: two open orders would trade twice the size.
+      if (side.sent !== undefined || replaced === undefined) throw error;
+      // The replacement is repeated: two open orders would trade twice the size.
       if ((await client.get(replaced))?.status === 'open') throw error;
       await submit(side, middle, undefined);
     }
-    // The mirror contains the order when the stream has reported it.
-    while (!isOpen(side) && (await client.get(side.uid))?.status === 'open') await nextChange();
   }
 
   async function requote() {
     const middle = middleOf(mirror.orders.values(), base, account) ?? fallback;
-    const move = quotedMiddle === undefined ? undefined : middle - quotedMiddle;
-    const hasMoved = move === undefined || (move < 0n ? -move : move) * BPS > quotedMiddle * spreadBps;
-    for (const side of sides) if (hasMoved || !isOpen(side)) await place(side, middle);
-    if (hasMoved) quotedMiddle = middle;
+    const hasMoved = (from) => (middle < from ? from - middle : middle - from) * BPS > from * spreadBps;
+    for (const side of sides) {
+      if (side.sent !== undefined) await send(side);
+      // The mirror contains an order when the stream has reported it.
+      while (side.uid && !isOpen(side) && (await client.get(side.uid))?.status === 'open') await nextChange();
+      if (!isOpen(side) || hasMoved(side.middle)) await place(side, middle);
+    }
   }
 
   const waiting = [];

@@ -68,17 +68,22 @@ test('a filled order is followed by a new one', async (context) => {
   await until(() => maker.uids()[0] !== offer);
 });
 
-/** Starts a proxy of the sandbox. It responds with 429 to the next `limited.count` orders that replace another. */
+/**
+ * Starts a proxy of the sandbox. It responds with 429 to the next `limited.count` orders that replace another, and drops
+ * the responses to the next `limited.lost` orders.
+ */
 async function openLimitedProxy(context) {
-  const limited = { count: 0 };
+  const limited = { count: 0, lost: 0 };
   const proxy = createServer(async (request, response) => {
     const { method, url, headers } = request;
     const body = Buffer.concat(await request.toArray());
     if (body.includes('replacedOrder') && limited.count-- > 0) return response.writeHead(429).end('{}');
     const forwarded = send(sandbox.url + url, { method, headers }, (answer) => {
+      if (method === 'POST' && url === '/api/v1/orders' && limited.lost-- > 0) return request.socket.destroy();
       response.writeHead(answer.statusCode, answer.headers);
       answer.pipe(response);
     });
+    forwarded.on('error', () => response.destroy());
     response.once('close', () => forwarded.destroy());
     forwarded.end(body);
   });
@@ -106,6 +111,20 @@ test('an order that cannot be replaced now is not doubled', async (context) => {
   await until(() => maker.uids().every((uid, i) => uid !== first[i]));
   const replaced = await read(first);
   assert.deepEqual([errors, replaced.map(({ status }) => status)], [[429], ['cancelled', 'cancelled']]);
+  await sandbox.resumeSolver();
+});
+
+test('an order whose response was lost is not doubled', async (context) => {
+  await sandbox.pauseSolver();
+  const { url, limited } = await openLimitedProxy(context);
+  limited.lost = 2;
+  const errors = [];
+  const fallback = 2100n * 10n ** 18n;
+  const maker = await open(context, 'COW', fallback, { url, onError: ({ message }) => errors.push(message) });
+  await until(() => isQuoted(maker));
+  const [{ owner }] = await read(maker.uids());
+  const { orders } = await sandbox.book.orders.list({ owner, status: 'open' });
+  assert.deepEqual([errors.length, orders.map(({ uid }) => uid).sort()], [2, maker.uids().sort()]);
   await sandbox.resumeSolver();
 });
 
