@@ -148,7 +148,17 @@ export async function createPool(url: string, { connections, limited = true }: P
     pool.on('error', ignore);
     // Before the pool lends a connection: the server can end it in the same packet in which it accepts it.
     pool.on('connect', (client) => void client.on('error', ignore));
+    let lent = 0;
+    pool.on('acquire', () => lent++);
+    pool.on('release', () => lent--);
     return {
+      get options() {
+        return { max: pool.options.max };
+      },
+      /** Without the connections that are idle or being opened. A server that does not respond uses up no pool. */
+      get totalCount() {
+        return lent;
+      },
       async connect() {
         const getLimit = startRequest();
         const client = (await pool.connect()) as unknown as DriverClient; // the part that the store uses

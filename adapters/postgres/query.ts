@@ -42,7 +42,10 @@ export async function connect(pool: PgPool): Promise<PgPoolClient> {
   const connecting = pool.connect();
   const limit = pool.options?.connectionTimeoutMillis ?? 0;
   if (pool.singleConnection) return connecting;
-  if (limit > 0) return connecting.catch((cause) => Promise.reject(isUsedUp(pool) ? toDryError(pool, limit) : cause));
+  const reported = connecting.catch((cause) => {
+    throw isUsedUp(pool) && QUEUE_TIMEOUT.test(String(cause)) ? toDryError(pool, limit || TIMEOUTS.connect) : cause;
+  });
+  if (limit > 0) return reported;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
@@ -53,17 +56,22 @@ export async function connect(pool: PgPool): Promise<PgPoolClient> {
       );
     }, TIMEOUTS.connect);
   });
-  return Promise.race([connecting, late]).finally(() => clearTimeout(timer));
+  return Promise.race([reported, late]).finally(() => clearTimeout(timer));
 }
+
+/** The message of `pg` about a request that waited for a lent connection, not for the server. */
+const QUEUE_TIMEOUT = /timeout exceeded when trying to connect/;
 
 /** Whether all connections of a pool are lent: the failure to get one does not concern the server. */
 function isUsedUp({ options, totalCount = 0, idleCount = 0 }: PgPool): boolean {
   return idleCount === 0 && totalCount >= Number(options?.max);
 }
 
-function toDryError({ options }: PgPool, limit: number): StoreError {
+function toDryError(pool: PgPool, limit: number): StoreError {
+  const { options } = pool;
+  const name = 'grow' in pool ? 'connections' : 'max'; // of a pool of the store, or of the host
   const advice = Number(options?.max) < 3 ? '; one listens, and a transaction needs one: set it to 3 or more' : '';
-  const max = options?.max === undefined ? '' : `, all ${options.max} are in use (option max)${advice}`;
+  const max = options?.max === undefined ? '' : `, all ${options.max} are in use (option ${name})${advice}`;
   const message = `the PostgreSQL store has no connection: the pool had none free for ${limit} ms${max}`;
   return new StoreError('Unavailable', message);
 }

@@ -1,4 +1,4 @@
-import type { OrderBook } from 'intentbook';
+import type { Hex, OrderBook } from 'intentbook';
 import { createOrderBook } from 'intentbook';
 import { migratePostgres, postgresStore } from 'intentbook/postgres';
 import pg from 'pg';
@@ -98,4 +98,24 @@ describe('books on one pool of the host', () => {
       for (const client of held) client.release();
     }
   });
+});
+
+test('own pool without a free connection is reported by its option', async () => {
+  await open(2, 1);
+  const store = postgresStore({ url: first.url, schema: schemas[0] ?? '', connections: 3, listen: false });
+  const book = createOrderBook({ chainId: SEPOLIA, store });
+  await book.start();
+  books.push(book);
+  const other = await pool.connect();
+  try {
+    await other.query(`BEGIN; LOCK TABLE "${schemas[0]}".documents IN ACCESS EXCLUSIVE MODE`);
+    const hashes = Array.from({ length: 9 }, (_, i): Hex => `0x${String(i).repeat(64)}`);
+    const reads = await Promise.allSettled(hashes.map((hash) => store.appData.get(hash)));
+    const messages = reads.map((read) => (read.status === 'rejected' ? read.reason.message : 'read'));
+    expect(messages).toContain(
+      'the PostgreSQL store has no connection: the pool had none free for 4000 ms, all 3 are in use (option connections)',
+    );
+  } finally {
+    other.release(true);
+  }
 });
