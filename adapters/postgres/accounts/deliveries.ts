@@ -96,7 +96,7 @@ export function createOutbox({ schema: s, prepare }: PostgresSession, now: () =>
   };
 }
 
-/** Creates the delivery operations for any number of processes: each skips the rows that another has locked. */
+/** Creates the delivery operations for any number of processes: each waits for a claim of another one. */
 export function createDeliveryTable(
   { schema: s, prepare, read, write }: PostgresSession,
   acquireLock: AcquireLock,
