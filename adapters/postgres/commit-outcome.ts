@@ -26,8 +26,7 @@ const INVALID_PARAMETER = '22023';
 /** SQL for the start of the server's statistics. It changes after a crash, or when the statistics are reset. */
 const SERVER_EPOCH = '(SELECT stats_reset FROM pg_stat_bgwriter)::text';
 
-/** @param settings - SQL for further settings of each transaction. */
-export function createCommitOutcomeResolver(pool: PgPool, wait: (ms: number) => Promise<void>, settings = '') {
+export function createCommitOutcomeResolver(pool: PgPool, wait: (ms: number) => Promise<void>) {
   // A connection does not survive a crash, so the epoch is queried once per connection.
   const epochs = new WeakMap<PgClient, string>();
   // A standby may lack the transaction, and does not know whether the primary commits it.
@@ -77,7 +76,7 @@ export function createCommitOutcomeResolver(pool: PgPool, wait: (ms: number) => 
     async begin(client: PgClient): Promise<StartedTransaction> {
       const serverEpoch = await getEpoch(client);
       // The id is assigned immediately, because every transaction of the store writes.
-      const text = `${BEGIN}; ${LOCAL_LIMITS}; ${settings}SELECT pg_current_xact_id()::text AS number`;
+      const text = `${BEGIN}; ${LOCAL_LIMITS}; SELECT pg_current_xact_id()::text AS number`;
       const numbered = toResults(await client.query({ text })).at(-1);
       const { number } = (numbered?.rows[0] ?? {}) as { readonly number?: string }; // the column selected
       if (number === undefined) throw new Error('the server returned no id for a transaction');

@@ -157,5 +157,5 @@ export function createQuery(client: PgClient, limit?: number): Query {
 
 /** Casts the result of several statements: the driver returns a list, which its types do not declare. */
 export function toResults(results: unknown) {
-  return results as readonly { readonly rows: readonly unknown[]; readonly rowCount: number | null }[];
+  return results as readonly { readonly rows: readonly unknown[] }[];
 }

@@ -29,7 +29,7 @@ export type {
   OrderStateProjection,
   RowChange,
 } from '../records/project-order.ts';
-export { computeProgress, projectOrderState } from '../records/project-order.ts';
+export { projectOrderState } from '../records/project-order.ts';
 export type { CancellableOrder, OrderStatus } from '../records/status.ts';
 export { checkCancellable, getEndTime, getOrderStatus, ORDER_STATUSES } from '../records/status.ts';
 export { isSoundBody } from '../records/stored-row.ts';
