@@ -9,12 +9,15 @@ import { type Followed, type OwnerTask, put } from './tasks.ts';
 const PAGE = 1000;
 
 /** Rows that successive pages have in common: the list changes below its head. */
-export const OVERLAP = 16;
+const OVERLAP = 16;
 
 /** Milliseconds until a failed page is read again. */
 const RETRY = 10_000;
 
-/** Milliseconds until more of the newest rows of an imported owner are read: orders of contracts are listed late. */
+/**
+ * Milliseconds until more of the newest rows of an imported owner are read: orders of contracts are listed late. A pass
+ * for newest rows that cannot be read begins this time after the last one.
+ */
 const WHOLE = 600_000;
 
 const DAY = 86_400_000;
@@ -60,7 +63,7 @@ export function createImport(
 
   async function advance(owner: Address, task: OwnerTask): Promise<Step> {
     if (task.phase === 'current') return readNewest(owner, task);
-    const offset = Math.max(0, task.offset - OVERLAP);
+    const offset = Math.max(task.floor ?? 0, task.offset - OVERLAP);
     const page = { offset, limit: task.limit + (task.offset - offset) };
     return task.phase === 'trades' ? readTrades(owner, task, page) : readOrders(owner, task, page);
   }
@@ -94,9 +97,10 @@ export function createImport(
     const unread = reportUnread(book, owner, read.value, page.offset, known);
     const next = { ...stored, skipped: task.skipped + unread };
     if (rows.length < limited.limit || oldest < since) {
-      const { last: _last, since: _since, ...rest } = next;
+      const { last: _last, since: _since, floor: _floor, ...rest } = next;
       const due = await schedule.next(orders[0]?.creationDate);
-      return { due, value: { ...rest, phase: 'current', offset: 0, limit: PAGE }, isCurrent: true };
+      const value = { ...rest, phase: 'current', offset: 0, limit: PAGE, wholeAt: clock.now() } as const;
+      return { due, value, isCurrent: true };
     }
     const end = limited.offset + rows.length;
     // Rows of one time have any order in each read: the next page begins before them.
@@ -168,14 +172,17 @@ async function retry(book: UpstreamBook, owner: Address, task: OwnerTask, read: 
   const due = read.until ?? now + (read.httpStatus === undefined ? RETRY : 0);
   const isWaiting = read.httpStatus === undefined && (task.phase === 'current' || task.limit === 1);
   if (read.status === 'blocked' || isWaiting) return { due, value: task };
-  if (task.phase === 'current') return { due: now, value: repass(task, now) }; // in parts
+  // A pass reads the newest rows in parts.
+  if (task.phase === 'current')
+    return now - (task.began ?? 0) < WHOLE ? { due: now + RETRY, value: task } : { due: now, value: repass(task, now) };
   if (task.limit > 1) return { due, value: { ...task, limit: Math.ceil(task.limit / 2) } };
   if (!(await canReadOthers(upstream, owner, task))) return { due: clock.now() + RETRY, value: task };
   const { last: _last, ...rest } = task;
   const row = `row ${task.offset} of the ${task.phase} of ${owner}`;
   onFailure(new Error(`${upstream.name} cannot list ${row}: skipped`));
   differs.notify({ uid: null, field: 'row', local: row, upstream: 'error', resolution: 'none' });
-  return { due, value: { ...rest, offset: task.offset + 1 + OVERLAP, skipped: task.skipped + 1 } };
+  const offset = task.offset + 1;
+  return { due, value: { ...rest, offset, floor: offset, skipped: task.skipped + 1 } };
 }
 
 /** Returns whether other rows can be read. Otherwise the other book fails, and not the row. */
@@ -214,7 +221,7 @@ function continues({ offset, last }: OwnerTask, rows: readonly string[]): boolea
  * finds it, at most to the first row.
  */
 function stepBack(task: OwnerTask) {
-  return { due: 0, value: { ...task, offset: Math.max(0, task.offset - Math.max(task.limit, 4 * OVERLAP)) } };
+  return { due: 0, value: { ...task, floor: 0, offset: Math.max(0, task.offset - Math.max(task.limit, 4 * OVERLAP)) } };
 }
 
 function proceed(task: OwnerTask, offset: number, rows: readonly string[]): OwnerTask {

@@ -83,6 +83,8 @@ export interface OwnerTask {
   readonly phase: 'trades' | 'orders' | 'current';
   /** Number of rows that have been read. */
   readonly offset: number;
+  /** The first row of a page at least: the one before it was left out. */
+  readonly floor?: number;
   /** The last row that was read: the next page must contain it. */
   readonly last?: string;
   readonly limit: number;

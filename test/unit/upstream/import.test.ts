@@ -19,6 +19,15 @@ const rowsOf = (dates: readonly number[]) =>
       ({ uid: `0x${i.toString(16).padStart(112, '0')}`, creationDate, status: 'open' }) as unknown as UpstreamOrder,
   );
 
+interface Choice {
+  readonly hours?: number;
+  /** Milliseconds between two newest pages. */
+  readonly pause?: number;
+  readonly isReadable?: (row: UpstreamOrder) => boolean;
+  /** Rows that make each page fail that contains them, by position. */
+  readonly broken?: readonly number[];
+}
+
 /**
  * Imports all rows of an owner, and lets some hours pass. `arrange` is called for each read. Returns the UIDs that were
  * stored.
@@ -26,7 +35,7 @@ const rowsOf = (dates: readonly number[]) =>
 async function importAll(
   rows: readonly UpstreamOrder[],
   arrange: (rows: readonly UpstreamOrder[]) => readonly UpstreamOrder[],
-  { hours = 0, isReadable = () => true }: { hours?: number; isReadable?: (row: UpstreamOrder) => boolean } = {},
+  { hours = 0, pause = 3_600_000, isReadable = () => true, broken = [] }: Choice = {},
 ) {
   const clock = manualClock();
   const store = memoryStore();
@@ -38,6 +47,8 @@ async function importAll(
     name: 'other',
     listTrades: async () => read([]),
     listOrders: async (_: Address, { offset, limit }: { offset: number; limit: number }) => {
+      if (broken.some((i) => i >= offset && i < offset + limit))
+        return { status: 'failed', reason: 'it fails', httpStatus: 500 };
       const page = arrange(rows).slice(offset, offset + limit);
       return read({ orders: page.filter(isReadable), rows: page.map(({ uid }) => uid) });
     },
@@ -48,8 +59,9 @@ async function importAll(
   };
   const reported: UpstreamDifference[] = [];
   const differs = { notify: (difference: UpstreamDifference) => void reported.push(difference) };
-  const book = { upstream, store: { ...store, orders }, tasks, clock, differs } as unknown as UpstreamBook;
-  const schedule = { next: async () => clock.now() + 600_000 };
+  const onFailure = () => {};
+  const book = { upstream, store: { ...store, orders }, tasks, clock, differs, onFailure } as unknown as UpstreamBook;
+  const schedule = { next: async () => clock.now() + pause };
   const owners = createImport(book, schedule, {
     storeNew: async (orders) => {
       const added = orders.filter(({ uid }) => !stored.has(uid));
@@ -60,9 +72,9 @@ async function importAll(
   });
   await tasks.write([put('owner', OWNER, clock.now(), NEW_OWNER, 0)]);
   let steps = 0;
-  for (let passed = 0; passed <= hours; passed++) {
-    while (await owners.step()) if (++steps > 200) throw new Error('the import does not end');
-    clock.advance(3_600_000);
+  for (let passed = 0; passed <= hours * 3_600_000; passed += pause) {
+    while (await owners.step()) if (++steps > 1000) throw new Error('the import does not end');
+    clock.advance(pause);
   }
   return { stored, steps, reported };
 }
@@ -111,6 +123,24 @@ describe('an import', () => {
     const { stored, reported } = await importAll(all, (rows) => rows, { isReadable: (row) => !unread.has(row) });
     expect(stored.size).toBe(2850);
     expect(reported.map(({ uid }) => uid)).toEqual([...unread].map(({ uid }) => uid));
+  });
+
+  test.each([[[30]], [[30, 40]], [[0, 1, 30]], [[30, 46, 47, 70, 199]]])(
+    'leaves out the broken rows %j only, and reports each of them',
+    async (broken) => {
+      const all = rowsOf(Array.from({ length: 200 }, (_, i) => 100_000_000 - i * 1000));
+      const { stored, reported } = await importAll(all, (rows) => rows, { broken });
+      expect([...all.keys()].filter((i) => !stored.has((all[i] as UpstreamOrder).uid))).toEqual(broken);
+      expect(reported.map(({ local }) => local)).toEqual(broken.map((i) => `row ${i} of the orders of ${OWNER}`));
+    },
+  );
+
+  test.each([5, 100])('that ends is not begun again at once for the broken row %i', async (row) => {
+    const all = rowsOf(Array.from({ length: 200 }, (_, i) => 1_700_000_000_000 - i * 1000));
+    const once = await importAll(all, (rows) => rows, { broken: [row] });
+    const hour = await importAll(all, (rows) => rows, { broken: [row], hours: 1, pause: 60_000 });
+    expect(hour.stored.size).toBe(199);
+    expect(hour.steps).toBeLessThan(7 * once.steps + 60); // once in ten minutes, and the newest pages
   });
 
   test('scenario 21: finds a row that was added late behind its position within a day', async () => {
