@@ -25,13 +25,16 @@ export type PriceToken = (
 /** Maximum milliseconds that an auction waits for prices. */
 const MAX_WAIT_MS = 2000;
 
+/** Maximum milliseconds that it waits for the sources of a token. Then it takes the prices of those that responded. */
+const MAX_TOKEN_WAIT_MS = 1000;
+
 /** Milliseconds for which a missing price is cached. */
 const UNPRICED_TTL = 60_000;
 
 /** Milliseconds for which a failure of the sources of a token is cached. */
 const FAILED_TTL = 5_000;
 
-/** Milliseconds after its last price in which a missing price of a token is not cached: its sources may be failing. */
+/** Milliseconds in which a token keeps its last price while its sources fail, and no missing price is cached. */
 const PRICED_TTL = 600_000;
 
 /** Maximum number of tokens that are priced for one auction, besides those with a recent price. */
@@ -52,8 +55,8 @@ export function createAuctionPricing(
 ): AuctionPricing {
   // Times are milliseconds of `readMonotonic`.
   const unpriced = new Map<Address, { readonly at: number; readonly ttl: number }>();
-  /** The time of the last price of each token. */
-  const priced = new Map<Address, number>();
+  /** The last price of each token. */
+  const priced = new Map<Address, { readonly at: number; readonly price: string }>();
 
   async function price(token: Address, signal: AbortSignal): Promise<string | undefined> {
     const result = await nativePrice?.(token, signal);
@@ -63,20 +66,21 @@ export function createAuctionPricing(
     const decimal = result?.status === 'priced' ? parseDecimal(result.price) : undefined;
     const scaled = decimal && toPricePerEther(decimal);
     if (scaled !== undefined && scaled !== '0') {
-      priced.set(token, readMonotonic(clock));
+      priced.set(token, { at: readMonotonic(clock), price: scaled });
       return scaled;
     }
     const isTemporary = result?.status === 'rejected' && isTemporaryRejection(result.error);
     const missing = { at: readMonotonic(clock), ttl: isTemporary ? FAILED_TTL : UNPRICED_TTL };
-    if (!priced.has(token)) unpriced.set(token, missing);
-    return undefined;
+    const last = priced.get(token);
+    if (last === undefined) unpriced.set(token, missing);
+    return isTemporary ? last?.price : undefined;
   }
 
   return {
     required: nativePrice !== undefined,
     async find(tokens) {
       for (const [token, { at, ttl }] of unpriced) if (!isRecent(clock, at, ttl)) unpriced.delete(token);
-      for (const [token, at] of priced) if (!isRecent(clock, at, PRICED_TTL)) priced.delete(token);
+      for (const [token, { at }] of priced) if (!isRecent(clock, at, PRICED_TTL)) priced.delete(token);
       const native: [Address, string][] = wrappedNative === undefined ? [] : [[wrappedNative, ONE_NATIVE]];
       const prices = new Map<Address, string>(native);
       const all = new Set(tokens);
@@ -89,22 +93,33 @@ export function createAuctionPricing(
       const deadline = new AbortController();
       const timeout = new OrderBookError('NoLiquidity', 'the price arrived after the deadline of the auction');
       const cancel = clock.after(MAX_WAIT_MS, () => deadline.abort(timeout));
+      const answered = new Set<Address>();
       let closing: StoreError | undefined;
       const worker = async () => {
         for (let token = queue.shift(); token !== undefined; token = queue.shift()) {
           if (deadline.signal.aborted) return;
+          const limit = new AbortController();
+          const cancelLimit = clock.after(MAX_TOKEN_WAIT_MS, () => limit.abort(timeout));
+          const signal = AbortSignal.any([deadline.signal, limit.signal]);
           try {
-            const result = await price(token, deadline.signal);
+            const result = await price(token, signal);
+            answered.add(token);
             if (result !== undefined) prices.set(token, result);
           } catch (failure) {
             if (failure instanceof StoreError && failure.code === 'Closed') closing = failure;
-            else if (!deadline.signal.aborted) onFailure(failure);
+            else if (!signal.aborted) onFailure(failure);
+          } finally {
+            cancelLimit();
           }
         }
       };
       await Promise.all(Array.from({ length: MAX_CONCURRENT }, worker));
       cancel();
       if (closing !== undefined) throw closing;
+      for (const token of wanted) {
+        const last = answered.has(token) ? undefined : priced.get(token);
+        if (last !== undefined) prices.set(token, last.price);
+      }
       return toSorted(prices);
     },
   };

@@ -16,8 +16,10 @@ export function createAuctions(context: AuctionsContext): Auctions {
   });
 
   async function use<R>(job: (methods: AuctionApi) => Promise<R>): Promise<R> {
-    context.assertStarted();
-    return service.use(({ methods }) => job(methods));
+    return service.use(({ methods }) => {
+      context.assertStarted(); // the book can have closed while the service was loaded
+      return job(methods);
+    });
   }
 
   return {

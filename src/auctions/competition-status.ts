@@ -58,7 +58,7 @@ async function findBid(
 ): Promise<CompetitionStatus | undefined> {
   const { indexedBlock } = await store.chain.progress();
   const block = indexedBlock?.number ?? 0;
-  const pending = await pendingCompetitions(block, store);
+  const pending = await pendingCompetitions(block, store, uid);
   const winning = pending.find((each) => listInFlight(each, block, hasFailed).has(uid));
   if (winning !== undefined) return { type: 'executing', value: bids(winning, uid) };
   const [latest] = await store.auctions.competitions({ limit: 1 });

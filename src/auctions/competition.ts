@@ -83,6 +83,12 @@ export async function recordCompetition(
   return auctions.record({ auctionId, deadline, body: JSON.stringify({ ...subject, earlierTransactions }) }, KEPT);
 }
 
+/**
+ * Returns whether a solution of a record can contain an order. To parse a record takes much longer. The solutions
+ * follow the list of all orders of the auction.
+ */
+const solves = ({ body }: StoredCompetition, uid: Hex) => body.includes(uid, body.lastIndexOf('"solutions":'));
+
 const parseRecord = ({ body }: StoredCompetition) => JSON.parse(body) as CompetitionRecord; // stored from this type
 
 /** Returns the record of the competition of an auction, with which settlements are compared. */
@@ -116,9 +122,14 @@ export async function latestCompetition(store: Store, query?: CompetitionQuery):
 /** Number of competitions whose settlements are read concurrently. */
 const CONCURRENT = 32;
 
-/** Returns the competitions whose deadline is above a block, the highest auction id first. */
-export async function pendingCompetitions(block: number, store: Store): Promise<Competition[]> {
-  const found = await store.auctions.competitions({ limit: KEPT, deadlineAbove: block });
+/**
+ * Returns the competitions whose deadline is above a block, the highest auction id first.
+ *
+ * @param uid - An order that a solution must contain. Default: all competitions.
+ */
+export async function pendingCompetitions(block: number, store: Store, uid?: Hex): Promise<Competition[]> {
+  const all = await store.auctions.competitions({ limit: KEPT, deadlineAbove: block });
+  const found = uid === undefined ? all : all.filter((stored) => solves(stored, uid));
   const pending: Competition[] = [];
   for (let i = 0; i < found.length; i += CONCURRENT)
     pending.push(...(await Promise.all(found.slice(i, i + CONCURRENT).map((stored) => completed(stored, store)))));
@@ -207,7 +218,7 @@ const SEARCHED = 50;
 
 /** Returns the competitions with an order among the newest, newest first. Their solutions are those with the order. */
 export async function competitionsOfOrder(uid: Hex, store: Store): Promise<Competition[]> {
-  const stored = (await store.auctions.competitions({ limit: SEARCHED })).filter(({ body }) => body.includes(uid));
+  const stored = (await store.auctions.competitions({ limit: SEARCHED })).filter((each) => solves(each, uid));
   const found = await Promise.all(stored.map((each) => completed(each, store)));
   return found
     .map((each) => ({ ...each, solutions: each.solutions.filter(({ orders }) => orders.some(({ id }) => id === uid)) }))

@@ -64,7 +64,8 @@ export function createNativePrices(options: NativePricesOptions) {
      * Returns the price of a token: atoms of native currency for one of its atoms.
      *
      * @param until - `first response`: use the first price. `end`: use the median of all prices before the deadline.
-     * @returns The price, or `NoLiquidity` or `UnsupportedToken`. Rejects with the signal's reason when it is aborted.
+     * @returns The price, or `NoLiquidity` or `UnsupportedToken`. When the signal is aborted, the median of the prices
+     *   so far; without any, rejects with its reason.
      */
     async get(
       token: Address,
@@ -103,6 +104,8 @@ export function createNativePrices(options: NativePricesOptions) {
     try {
       while (!subscription.over && (until === 'end' || subscription.responses.length === 0))
         await subscription.changed(signal);
+    } catch (reason) {
+      if (subscription.responses.length === 0) throw reason;
     } finally {
       subscription.unsubscribe();
     }

@@ -184,7 +184,12 @@ async function sendAuction(orders: readonly AuctionOrder[], documents: ReadonlyM
   const { signal } = new AbortController();
   const clock = manualClock(NOW * 1000);
   const solveRequests = createSolveRequests(clock, [SETTLEMENT]);
-  const rest = { wrappedNative: undefined, signal, findForbidden: async () => new Set<Hex>() };
+  const rest = {
+    wrappedNative: undefined,
+    signal,
+    holdsLease: async () => true,
+    findForbidden: async () => new Set<Hex>(),
+  };
   const context = { clock, settings: settings as never, requests: solveRequests, ...rest };
   // The second auction is the difference to the first, with other orders.
   for (const part of [1, 0]) {

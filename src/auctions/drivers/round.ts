@@ -1,4 +1,4 @@
-import { withDeadline } from '../../concurrency/deadline.ts';
+import { DeadlineError, withDeadline } from '../../concurrency/deadline.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Address, Hex } from '../../protocol/hex.ts';
 import { decodeSettle, type SettledTrade } from '../../protocol/settle-calldata.ts';
@@ -18,6 +18,8 @@ export interface RoundContext {
   readonly signal: AbortSignal;
   /** Returns those of some orders outside of the auction that no solution may have. */
   readonly findForbidden: (uids: readonly Hex[]) => Promise<ReadonlySet<Hex>>;
+  /** Renews the lease of the process. @returns false if another one has had it. */
+  readonly holdsLease: () => Promise<boolean>;
 }
 
 /** The solutions of an auction with the drivers that can settle them. */
@@ -26,8 +28,12 @@ export interface SolvedAuction {
   readonly problems: readonly DriverProblem[];
 }
 
-/** Sends an auction to all drivers at once, and selects the winners. A winner that cannot be verified is dropped. */
-export async function solveAuction(auction: Auction, context: RoundContext): Promise<SolvedAuction> {
+/**
+ * Sends an auction to all drivers at once, and selects the winners. A winner that cannot be verified is dropped.
+ *
+ * @returns `undefined` if another process has had the lease.
+ */
+export async function solveAuction(auction: Auction, context: RoundContext): Promise<SolvedAuction | undefined> {
   const { clock, settings, wrappedNative } = context;
   const problems: DriverProblem[] = [];
   const deadline = clock.now() + settings.solveTime;
@@ -46,10 +52,12 @@ export async function solveAuction(auction: Auction, context: RoundContext): Pro
   let solutions = await dropForbidden(responses.flat(), orders, context, problems);
   for (;;) {
     const selection = selectWinners(solutions, rules);
-    const refuted = settings.reveal ? await findRefuted(auction.id, selection, context, problems) : new Set();
+    if (!settings.reveal) return { selection, problems };
+    const { refuted, silent } = await findRefuted(auction.id, selection, context, problems);
     if (refuted.size === 0 || context.signal.aborted) return { selection, problems };
-    // Without the refuted solutions others may win, which are verified in turn.
-    solutions = solutions.filter((each) => !refuted.has(each));
+    if (!(await context.holdsLease())) return undefined;
+    // Without the refuted solutions others may win, which are verified in turn. A driver takes the time of one reveal.
+    solutions = solutions.filter((each) => !refuted.has(each) && (verified.has(each) || !silent.has(each.driver)));
   }
 }
 
@@ -103,14 +111,15 @@ async function dropForbidden(
 
 const verified = new WeakSet<DriverSolution>();
 
-/** Returns the winners whose calldata is not revealed, or contradicts their claims. */
+/** Returns the winners whose calldata is not revealed, or contradicts their claims, and drivers without a response. */
 async function findRefuted(
   auctionId: number,
   { ranked }: Selection<DriverSolution>,
   { clock, settings, signal: stopped }: RoundContext,
   problems: DriverProblem[],
-): Promise<ReadonlySet<unknown>> {
+): Promise<{ readonly refuted: ReadonlySet<DriverSolution>; readonly silent: ReadonlySet<string> }> {
   const refuted = new Set<DriverSolution>();
+  const silent = new Set<string>();
   const winners = stopped.aborted ? [] : ranked.filter((each) => each.isWinner && !verified.has(each.solution));
   const check = async ({ solution }: (typeof winners)[number]) => {
     const driver = settings.drivers.find(({ name }) => name === solution.driver);
@@ -122,7 +131,10 @@ async function findRefuted(
         ? undefined
         : await withDeadline(clock, settings.revealTime, reveal, stopped).then(
             (response) => checkCalldata(response, solution, auctionId),
-            describeError,
+            (error: unknown) => {
+              if (error instanceof DeadlineError) silent.add(solution.driver);
+              return describeError(error);
+            },
           );
     verified.add(solution);
     if (problem === undefined) return;
@@ -130,7 +142,7 @@ async function findRefuted(
     refuted.add(solution);
   };
   await Promise.all(winners.map(check));
-  return refuted;
+  return { refuted, silent };
 }
 
 /** Creates the record of a competition. */

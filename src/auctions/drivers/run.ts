@@ -111,8 +111,11 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
       wrappedNative,
       signal,
       findForbidden: (uids: readonly Hex[]) => findForbidden(context, uids),
+      holdsLease,
     };
-    const { selection, problems } = await solveAuction(auction, round);
+    const solved = await solveAuction(auction, round);
+    if (solved === undefined) return false;
+    const { selection, problems } = solved;
     const head = await context.findHead();
     // Another process may run the auctions by now.
     if (head === undefined || signal.aborted || !(await holdsLease())) return false;

@@ -1,9 +1,9 @@
 import type { Competition, CompetitionQuery } from '../../auctions/index.ts';
-import { countRows } from '../../concurrency/abort.ts';
+import { countRows, type ReadOptions } from '../../concurrency/abort.ts';
 import { OrderBookError } from '../../errors.ts';
 import { invalidParameter } from '../../validation/options.ts';
 import { requireOperator } from '../auth.ts';
-import { type RouteCost, readCost, STORE_READ, unknownRows, WRITE } from '../cost.ts';
+import { type RouteCost, readCost, unknownRows, WRITE } from '../cost.ts';
 import type { ApiResponse } from '../message.ts';
 import { jsonResponse, jsonText, matchesEtag, rejectionResponse } from '../response.ts';
 import { type Call, COMPETITION_BODY_LIMIT, documentBodyLimit, type Route } from '../route.ts';
@@ -39,6 +39,8 @@ const streamAuctions: Route = {
   handle: async (call) => (await import('../auction-stream.ts')).auctionStream(call),
 };
 
+const COMPETITION_COST = /* @__PURE__ */ readCost('KiB of the response', 'orders of the auction', unknownRows, 64);
+
 /** Return the competition of an auction by its id, by a settlement transaction, and of the highest auction id. */
 const COMPETITION_ROUTES: readonly Route[] = ['v1', 'v2'].flatMap((version): Route[] => {
   const path = `/api/${version}/solver_competition`;
@@ -46,23 +48,24 @@ const COMPETITION_ROUTES: readonly Route[] = ['v1', 'v2'].flatMap((version): Rou
     {
       method: 'GET',
       path: `${path}/latest`,
-      cost: STORE_READ,
-      handle: async ({ book, hideCompetitions }) =>
-        competitionResponse(await book.auctions.latestCompetition({ published: hideCompetitions })),
+      cost: COMPETITION_COST,
+      handle: async ({ book, hideCompetitions, work }) =>
+        competitionResponse(await book.auctions.latestCompetition({ published: hideCompetitions }), work),
     },
     {
       method: 'GET',
       path: `${path}/by_tx_hash/:hash`,
-      cost: STORE_READ,
-      handle: async ({ book, param, hideCompetitions }) =>
+      cost: COMPETITION_COST,
+      handle: async ({ book, param, hideCompetitions, work }) =>
         competitionResponse(
           await book.auctions.competitionOfTransaction(param('hash'), { published: hideCompetitions }),
+          work,
         ),
     },
     {
       method: 'GET',
       path: `${path}/:auction_id`,
-      cost: STORE_READ,
+      cost: COMPETITION_COST,
       handle: (call) => getCompetition(call, { published: call.hideCompetitions }),
     },
   ];
@@ -72,7 +75,7 @@ const COMPETITION_ROUTES: readonly Route[] = ['v1', 'v2'].flatMap((version): Rou
 const getRestrictedCompetition: Route = {
   method: 'GET',
   path: '/restricted/api/v2/solver_competition/:auction_id',
-  cost: STORE_READ,
+  cost: COMPETITION_COST,
   before: requireOperator,
   handle: (call) => getCompetition(call),
 };
@@ -128,9 +131,9 @@ export const AUCTION_ROUTES: readonly Route[] = [
   ...DEBUG_ROUTES,
 ];
 
-async function getCompetition({ book, param }: Call, query?: CompetitionQuery): Promise<ApiResponse> {
+async function getCompetition({ book, param, work }: Call, query?: CompetitionQuery): Promise<ApiResponse> {
   const id = parseAuctionId(param('auction_id'));
-  return competitionResponse(id === undefined ? undefined : await book.auctions.competition(id, query));
+  return competitionResponse(id === undefined ? undefined : await book.auctions.competition(id, query), work);
 }
 
 /**
@@ -144,7 +147,9 @@ function parseAuctionId(text: string): number | undefined {
   return Number.isSafeInteger(Number(text)) ? Number(text) : undefined;
 }
 
-function competitionResponse(competition: Competition | undefined): ApiResponse {
+function competitionResponse(competition: Competition | undefined, work: ReadOptions): ApiResponse {
   if (competition === undefined) throw new OrderBookError('NotFound', 'solver competition not found');
-  return jsonResponse(200, competition);
+  const text = JSON.stringify(competition);
+  countRows(work, Math.ceil(text.length / 1024));
+  return jsonText(200, text);
 }

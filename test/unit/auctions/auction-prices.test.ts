@@ -105,3 +105,22 @@ test('auction prices: keep the tokens with a price beside many new ones without'
   expect(await size([...tokensFrom(0, 1_000), TOKEN])).toBe(1);
   expect(queried).toHaveLength(501);
 });
+
+test('auction prices: a source that hangs costs one second, and later the last price is used', async () => {
+  const clock = manualClock(0);
+  let isHanging = false;
+  const { find } = createAuctionPricing({ clock, onFailure: () => {} }, undefined, async (_, signal) => {
+    if (isHanging)
+      await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    return { status: 'priced', price: '1' };
+  });
+  const tokens = tokensFrom(0, 40);
+  expect(Object.keys(await find(tokens))).toHaveLength(40);
+  isHanging = true;
+  const late = find(tokens);
+  for (let step = 0; step < 2; step++) {
+    clock.advance(1_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(Object.keys(await late)).toHaveLength(40);
+});

@@ -1,7 +1,7 @@
 import type { Order, OrderBook } from 'intentbook';
 import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { blockOf, eventsIn, hashOf, SETTLEMENT_HAPPENING, tradeOf } from '../../support/chain-events.ts';
 import { manualClock } from '../../support/clock.ts';
 import type { Win } from '../../support/competitions.ts';
@@ -84,5 +84,15 @@ describe('competition status of a partially filled order', () => {
     expect(await status()).toBe('solved');
     await fill(3, 300n);
     expect(await status()).toBe('traded');
+  });
+
+  test('does not parse the record of an auction whose solutions lack the order', async () => {
+    const other = await submit(2);
+    await applyBlock(1);
+    await record(7, [{ order: other, sold: 1n, bought: 1n }], 1);
+    const parse = vi.spyOn(JSON, 'parse');
+    expect(await status()).toBe('scheduled');
+    expect(parse.mock.calls.filter(([text]) => text.includes('"solutions":'))).toEqual([]);
+    parse.mockRestore();
   });
 });

@@ -142,6 +142,14 @@ describe('auction stream', () => {
     expect(await ends[1]).toEqual({ done: true, value: undefined });
   });
 
+  test('is rejected if the book closes while it is opened', async () => {
+    const { book } = fixture;
+    const opening = book.auctions.stream();
+    const closing = book.close();
+    await expect(opening).rejects.toMatchObject({ code: 'Closed' });
+    await closing;
+  });
+
   test('ends a pending read when the reader stops', async () => {
     const changes = await open();
     await read(changes);

@@ -150,6 +150,15 @@ describe('native price of a share of a vault', () => {
 });
 
 describe('native price', () => {
+  test('is the median of the prices so far for a caller that leaves', async () => {
+    const { prices } = fixture();
+    const caller = new AbortController();
+    const price = prices.get(TOKEN, 1000, 'end', caller.signal);
+    await flush();
+    caller.abort(new Error('late'));
+    expect(await price).toMatchObject({ digits: 1n });
+  });
+
   test('of a race that was closed is not cached', async () => {
     const { raceCache, calls, prices } = fixture();
     const first = prices.get(TOKEN, 1000, 'end');

@@ -174,13 +174,14 @@ test('auction that outlives its lease is neither recorded nor settled after anot
   const hanging = { reveal: () => new Promise(() => {}) };
   const best = { ...driverOf('best', bidding(9n)), ...hanging };
   const better = { ...driverOf('better', bidding(8n)), ...hanging };
-  // Two solutions are not revealed, one after the other. The lease has the time of one.
+  // Two solutions are not revealed, one after the other. The lease is lost meanwhile.
+  const acquire = vi.spyOn(store.leases, 'acquire');
   const drivers = [best, better, driverOf('good', bidding(5n), 'first')];
   const running = await first?.auctions.run({ drivers, revealTime: 100_000, onRound });
   await settled();
   const other = await second.auctions.run({ drivers: [driverOf('good', bidding(5n), 'second')] });
-  await next(99_000);
-  await next();
+  await next(50_000);
+  await store.leases.release(acquire.mock.calls[0]?.[0] ?? { name: '', holder: '' });
   await next(30_000);
   for (let i = 0; i < 3; i++) await next();
   expect(requests.map(({ process }) => process)).toEqual(['second']);

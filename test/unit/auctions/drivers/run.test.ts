@@ -398,6 +398,27 @@ describe('auction run', () => {
       expect(rounds[0]?.problems).toMatchObject([{ reason: 'the calldata executes 1 orders that are not claimed' }]);
     });
 
+    test('is awaited once for all solutions of a driver that does not respond', async () => {
+      await place(store.current, orderOf(1));
+      const { uid } = orderOf(1);
+      const solve = () => ({
+        solutions: [20, 19, 18].map((bought, i) => toSolution(ONE, i + 1, { [uid]: getExecution(1, bought) })),
+      });
+      const reveals: number[] = [];
+      const first = driverOf('first', solve, {
+        reveal({ solutionId }) {
+          reveals.push(solutionId);
+          return new Promise(() => {});
+        },
+      });
+      const second = driverOf('second', () => ({ solutions: [toSolution(TWO, 1, { [uid]: getExecution(1, 10) })] }));
+      await run({ drivers: [first.driver, second.driver], revealTime: 2_000 });
+      clock.advance(2_000);
+      await settle();
+      expect(reveals).toEqual([1]);
+      expect(second.calls.settled).toHaveLength(1);
+    });
+
     test('is not requested with `reveal: false`', async () => {
       const { first } = await runWith(() => Promise.reject(new Error('must not be called')), { reveal: false });
       expect(first.calls.settled).toHaveLength(1);
