@@ -9,7 +9,7 @@ import type { Store } from '../ports/store.ts';
 import type { SigningDomain } from '../protocol/eip712.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { QuoteRequest } from '../protocol/quote-request.ts';
-import type { QuoteResult, QuoteStreamEvent, QuoteStreamResult } from '../records/quote-results.ts';
+import type { QuoteResult, QuoteStreamResult } from '../records/quote-results.ts';
 import type { EstimatorCounters, EstimatorObservation } from './estimators.ts';
 
 /** Options of a quote call. */
@@ -42,7 +42,7 @@ export interface QuoteApi {
 /** The quotes of the book behind this one. */
 export interface OtherQuotes {
   request(request: QuoteRequest, signal?: AbortSignal): Promise<QuoteResult>;
-  stream(request: QuoteRequest, signal?: AbortSignal): AsyncIterable<QuoteStreamEvent>;
+  stream(request: QuoteRequest, signal?: AbortSignal): Promise<QuoteStreamResult>;
   /**
    * Returns the price of a token in native currency; `undefined` if that book has none.
    *

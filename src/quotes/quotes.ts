@@ -50,7 +50,7 @@ export function createQuotes(given: QuoteOptions | undefined, book: QuotesContex
       },
       async stream(quoted, call) {
         assertCall('stream', call);
-        if (other !== undefined) return { status: 'streaming', quotes: other.stream(quoted, call?.signal) };
+        if (other !== undefined) return other.stream(quoted, call?.signal);
         return service.use(({ methods }) => methods.stream(quoted, call));
       },
       async nativePrice(token, call) {

@@ -58,10 +58,7 @@ export function createUpstream(given: UpstreamFeatureContext): BookUpstream | un
     quotes: {
       request: (request, signal) => use(({ quotes }) => quotes.request(request, signal)),
       nativePrice: (token, signal) => use(({ quotes }) => quotes.nativePrice(token, signal)),
-      async *stream(request, signal) {
-        assertStarted();
-        yield* (await service.load()).quotes.stream(request, signal);
-      },
+      stream: (request, signal) => use(({ quotes }) => quotes.stream(request, signal)),
     },
     methods: {
       follow: (scope) => use(({ methods }) => methods.follow(scope)),

@@ -4,7 +4,7 @@ import type { QuoteStore } from '../ports/quote-store.ts';
 import type { UpstreamQuote } from '../ports/upstream.ts';
 import { formatDecimal, parseDecimal } from '../protocol/decimal.ts';
 import { type Address, parseHex, ZERO_ADDRESS } from '../protocol/hex.ts';
-import type { QuoteResponse, QuoteResult, QuoteStreamEvent } from '../records/quote-results.ts';
+import type { QuoteResponse, QuoteResult, QuoteStreamEvent, QuoteStreamResult } from '../records/quote-results.ts';
 import type { UpstreamBook } from './context.ts';
 import { put } from './tasks.ts';
 
@@ -33,6 +33,21 @@ export function createUpstreamQuotes({ upstream, store, tasks }: UpstreamBook) {
     return { status: 'rejected', error: createUnavailable(upstream.name, answer.reason, until) };
   }
 
+  async function* toEvents(first: QuoteResult, rest: AsyncIterator<UpstreamQuote>): AsyncIterable<QuoteStreamEvent> {
+    try {
+      for (let result = first; ; ) {
+        yield result.status === 'quoted'
+          ? { type: 'quote', quote: result.quote }
+          : { type: 'error', error: result.error };
+        const next = await rest.next();
+        if (next.done === true) return;
+        result = await toResult(next.value);
+      }
+    } finally {
+      await rest.return?.();
+    }
+  }
+
   return {
     async request(request: unknown, signal?: AbortSignal): Promise<QuoteResult> {
       const error = findFormatError(request);
@@ -47,16 +62,15 @@ export function createUpstreamQuotes({ upstream, store, tasks }: UpstreamBook) {
       if (read.status === 'read') return read.value;
       throw new Error(`${upstream.name}: ${read.reason}`);
     },
-    async *stream(request: unknown, signal?: AbortSignal): AsyncIterable<QuoteStreamEvent> {
-      const invalid = findFormatError(request);
-      if (invalid !== undefined) yield { type: 'error', error: invalid };
-      if (invalid !== undefined) return;
-      for await (const answer of upstream.quotes(request, { signal })) {
-        const result = await toResult(answer);
-        yield result.status === 'quoted'
-          ? { type: 'quote', quote: result.quote }
-          : { type: 'error', error: result.error };
-      }
+    /** Waits for the first quote: a request without one is rejected like that of a single quote. */
+    async stream(request: unknown, signal?: AbortSignal): Promise<QuoteStreamResult> {
+      const error = findFormatError(request);
+      if (error !== undefined) return { status: 'rejected', error };
+      const answers = upstream.quotes(request, { signal })[Symbol.asyncIterator]();
+      const answer = await answers.next();
+      signal?.throwIfAborted();
+      const first = await toResult(answer.value ?? { status: 'failed', reason: 'the stream is empty' });
+      return first.status === 'quoted' ? { status: 'streaming', quotes: toEvents(first, answers) } : first;
     },
   };
 }
