@@ -27,6 +27,9 @@ export interface JsonPoolsOptions {
 /** Maximum size of a document, in bytes. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
+/** Milliseconds for which a document serves all chains. */
+const LIFETIME = 60_000;
+
 const CHAIN_ID = /^[1-9]\d{0,14}$/;
 
 /**
@@ -51,9 +54,11 @@ export function jsonPools(options: JsonPoolsOptions): PoolSource {
   const send = createServiceFetch(options.fetch);
   const { base, authorization } = parseServiceUrl('jsonPools', url);
   const headers = { accept: 'application/json', ...authorization };
+  let last: { readonly table: Readonly<Record<number, readonly PoolYield[]>>; readonly at: number } | undefined;
   return {
     name: `pools of ${base.host}`,
     async pools(chainId, { signal }) {
+      if (last !== undefined && performance.now() - last.at < LIFETIME) return last.table[chainId];
       const response = await send(base, { headers, signal });
       const document = await readJsonResponse(response, 'the source of pools', MAX_BYTES);
       const isTable = typeof document === 'object' && document !== null && !Array.isArray(document);
@@ -61,7 +66,8 @@ export function jsonPools(options: JsonPoolsOptions): PoolSource {
         throw new TypeError('pools must be an object by chain id');
       }
       // The account interface checks each pool.
-      return (document as Readonly<Record<number, readonly PoolYield[]>>)[chainId];
+      last = { table: document as Readonly<Record<number, readonly PoolYield[]>>, at: performance.now() };
+      return last.table[chainId];
     },
   };
 }

@@ -147,7 +147,8 @@ export function createBudget(id: string, clock: Clock, limits: BudgetLimits, ran
         underWay--;
         lane.pause.leave(isProbe, how);
         const block = lane.pause.getBlock();
-        if (block !== undefined) {
+        // An older call may end while the pause is probed. Its end does not reject the probe.
+        if (block !== undefined && (typeof how === 'object' || isProbe)) {
           for (const each of lane.waiting) each.reject(block);
           // The other processes have their next turn after the pause. A failure leaves each to find out alone.
           if (typeof how === 'object' && how.kind === 'edge')

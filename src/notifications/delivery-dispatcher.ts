@@ -47,6 +47,9 @@ const SUSPENSION = 86_400_000;
  */
 const RELEASE_DELAY = 1_000;
 
+/** Difference of the clocks of two processes in milliseconds. A later time counts as that of a clock that was set back. */
+const MAX_CLOCK_DIFFERENCE = 60_000;
+
 /**
  * Milliseconds until the store is queried again without a signal. It finds the deliveries of processes that have ended.
  */
@@ -89,7 +92,7 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
   let isOverdue = false;
   // A claim lasts twice the timeout, so that no other process attempts the delivery meanwhile.
   const claimDuration = 2 * timeout;
-  const maxDelay = Math.max(context.maxRetryDelay, claimDuration, RELEASE_DELAY);
+  const maxDelay = Math.max(context.maxRetryDelay, claimDuration, RELEASE_DELAY) + MAX_CLOCK_DIFFERENCE;
 
   async function release({ seq, claim }: ClaimedDelivery, delay = RELEASE_DELAY): Promise<void> {
     const at = clock.now() + Math.min(delay, maxDelay);
@@ -127,21 +130,20 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
   function freed(key: string): void {
     delays.reset(key);
     const next = waiting.all.size === 0 ? undefined : waiting.take(key);
-    if (next !== undefined) start(next);
+    if (next !== undefined) void start(next);
   }
 
-  function start(delivery: ClaimedDelivery): void {
+  /** Starts an attempt. @returns a promise if the delivery waits for its host. */
+  function start(delivery: ClaimedDelivery): Promise<void> | undefined {
     const host = load.getHost(delivery.subscription);
-    if (host !== undefined && load.isHostBusy(host)) {
-      void wait(delivery, host);
-      return;
-    }
+    if (host !== undefined && load.isHostBusy(host)) return wait(delivery, host);
     const task = thenAlways(deliver(delivery), () => {
       inProgress.delete(task);
       if (host !== undefined) freed(host);
       worker.wake();
     });
     inProgress.set(task, delivery);
+    return undefined;
   }
 
   const worker = createWorker({
@@ -165,11 +167,9 @@ export function createDeliveryDispatcher(context: DispatcherContext): DeliveryDi
           await release(delivery);
           continue;
         }
-        const host = load.getHost(delivery.subscription);
-        if (host !== undefined && load.isHostBusy(host)) {
-          await wait(delivery, host);
-          worker.wake(); // deliveries to other hosts may be due after those of this claim
-        } else start(delivery);
+        const isWaiting = start(delivery);
+        await isWaiting;
+        if (isWaiting !== undefined) worker.wake(); // deliveries to other hosts may be due after those of this claim
       }
       return next === null ? INTERVAL : Math.min(INTERVAL, Math.max(1, next - now));
     },

@@ -18,8 +18,14 @@ import { createNotification, formatAmount, formatExchange } from './notification
 /** Orders that are checked in one step. */
 const PAGE_SIZE = 500;
 
-/** States of the indexer in which missing funds may have been spent by a trade that is not read yet. */
-const STATES_BEHIND = ['starting', 'catching up', 'unavailable', 'stopped'];
+/** Owners and tokens whose funds are read together. */
+const PAIRS = 100;
+
+/** Maximum number of failed reads of a check. One that fails leaves out its orders only. */
+const MAX_FAILED = 3;
+
+/** States of the indexer without trades that are not read yet, which may have spent missing funds. */
+const CURRENT_STATES = ['following', 'off'];
 
 /** Minimum lifetime of the lease, in milliseconds. */
 const MIN_LEASE_TTL = 60_000;
@@ -61,10 +67,13 @@ export function createFundingCheck(context: FundingCheckContext): FundingCheck {
   let suspects: ReadonlySet<Hex> = new Set();
   /** Open orders of which this process has seen or written a marker. */
   let marked: ReadonlySet<Hex> = new Set();
+  /** Failed reads of the check in progress. */
+  let failed = 0;
 
   async function checkAll(isStopping: () => boolean): Promise<void> {
     const nextSuspects = new Set<Hex>();
     const nextMarked = new Set<Hex>();
+    failed = 0;
     let cursor: string | undefined;
     do {
       if (isStopping() || !(await acquireLease(context, lease))) {
@@ -96,7 +105,10 @@ export function createFundingCheck(context: FundingCheckContext): FundingCheck {
   }
 
   async function checkPage(orders: readonly Order[], nextSuspects: Set<Hex>, nextMarked: Set<Hex>): Promise<void> {
-    const checked = await readFunds(orders, book, seconds(clock));
+    const checked = await readFunds(orders, book, seconds(clock), (failure) => {
+      if (++failed > MAX_FAILED) throw failure;
+      onFailure(failure);
+    });
     if (checked.length === 0) return;
     const { notifications } = store;
     // The cursor is read first: a concurrent write moves it and makes the append below fail.
@@ -154,7 +166,10 @@ async function acquireLease(
   lease: { readonly name: string; readonly holder: string },
 ): Promise<boolean> {
   const { checks } = await book.ready();
-  if (STATES_BEHIND.includes(checks['chain'] ?? '')) return false;
+  if (!CURRENT_STATES.includes(checks['chain'] ?? 'off')) {
+    await store.leases.release(lease); // the process that follows the chain can check
+    return false;
+  }
   const outcome = await store.leases.acquire({ ...lease, ttl: Math.max(MIN_LEASE_TTL, 2 * interval) });
   return outcome.status === 'held';
 }
@@ -171,6 +186,7 @@ async function readFunds(
   orders: readonly Order[],
   book: Pick<KnownBook['book'], 'balances'>,
   now: number,
+  onFailed: (failure: unknown) => void,
 ): Promise<CheckedOrder[]> {
   const candidates = orders.flatMap((order) => {
     // Auctions have neither just-in-time orders nor those whose placement failed.
@@ -179,8 +195,17 @@ async function readFunds(
     return needs === undefined ? [] : [{ order, needs, key: `${order.owner} ${order.sellToken}` }];
   });
   const pairs = new Map(candidates.map(({ order, key }) => [key, { owner: order.owner, token: order.sellToken }]));
-  const results = await book.balances.funds([...pairs.values()]);
-  const fundsByKey = new Map([...pairs.keys()].map((key, i) => [key, results[i]]));
+  const fundsByKey = new Map<string, Funds | undefined>();
+  const all = [...pairs];
+  for (let i = 0; i < all.length; i += PAIRS) {
+    const part = all.slice(i, i + PAIRS);
+    try {
+      const results = await book.balances.funds(part.map(([, pair]) => pair));
+      for (const [n, [key]] of part.entries()) fundsByKey.set(key, results[n]);
+    } catch (failure) {
+      onFailed(failure);
+    }
+  }
   return candidates.flatMap(({ order, needs, key }) => {
     const funds = fundsByKey.get(key);
     return funds === undefined ? [] : [{ order, needs, funds }];

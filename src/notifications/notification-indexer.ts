@@ -2,6 +2,7 @@ import type { KnownBook } from '../account-tools/account-books.ts';
 import type { AccountTools } from '../account-tools/account-tools.ts';
 import { readPrunedBefore } from '../account-tools/pruned-notifications.ts';
 import { findTokens } from '../account-tools/token-labels.ts';
+import { createClockWatch } from '../concurrency/clock-watch.ts';
 import { createWorker } from '../concurrency/worker.ts';
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { AccountStore } from '../ports/account-store.ts';
@@ -34,6 +35,9 @@ const TYPES_WITH_MARKER: readonly OrderEventType[] = ['presigned', 'cancelled', 
 
 /** Milliseconds until the log is read again without a signal, or after a failure. */
 const INTERVAL = 1_000;
+
+/** Milliseconds after a jump of the clock in which no notification counts as old. */
+const JUMP_PAUSE = 600_000;
 
 /** Key of the progress marker that identifies the entry at the cursor. */
 const POSITION = 'position';
@@ -105,6 +109,7 @@ export function createNotificationIndexer({
 }): NotificationIndexer {
   const { log } = book.book;
   const { feed } = book;
+  const clockWatch = createClockWatch(clock);
   let isVerified = false;
   /** The cursor after the last batch of this process, and what `readRestart` has returned then. */
   let position: number | undefined;
@@ -159,7 +164,8 @@ export function createNotificationIndexer({
 
   /** Leaves out what retention has deleted, or would delete. */
   async function select(changes: readonly NotificationChange[], isRepeated: boolean): Promise<NotificationChange[]> {
-    const oldest = retention === undefined ? 0 : clock.now() - retention;
+    // Retention deletes the rest of what a clock that has jumped would lose.
+    const oldest = retention === undefined || clockWatch.hasJumped(JUMP_PAUSE) ? 0 : clock.now() - retention;
     const pruned = isRepeated ? await readPrunedBefore(store) : 0;
     return changes.filter((change) => change.type === 'withdraw' || change.notification.at >= Math.max(oldest, pruned));
   }

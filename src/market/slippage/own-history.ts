@@ -34,9 +34,10 @@ export function createOwnHistory({
   tokens,
   clock,
   onFailure,
+  assertStarted,
   dollarTokens,
   readPrice,
-}: Pick<AccountTools, 'books' | 'tokens' | 'clock' | 'onFailure'> & {
+}: Pick<AccountTools, 'books' | 'tokens' | 'clock' | 'onFailure' | 'assertStarted'> & {
   readonly dollarTokens: SlippageOptions['dollarTokens'];
   /** Reads the current price of a token, which calls `addPrice`. */
   readonly readPrice: (query: UsdPriceQuery) => Promise<unknown>;
@@ -103,6 +104,7 @@ export function createOwnHistory({
     addPrice: ({ chainId, token }, price) => getPrices(chainId).addPrice(token, price, clock.now()),
     async priceHistory(query) {
       const { chainId, token } = query;
+      assertStarted(); // an earlier source can have responded after the close
       sample(query);
       await Promise.all(getFollowers(chainId).map((follower) => follower.catchUp()));
       const decimals = (each: Address) => readDecimals(chainId, each);

@@ -12,7 +12,7 @@ const BATCH_SIZE = 200;
 /** Maximum number of log entries that are read at the start. */
 const MAX_BACKLOG = 200_000;
 
-/** Age of the oldest trades that are read at the start, in milliseconds. */
+/** Age of the oldest trades that are read, in milliseconds. The log has older ones behind newer ones after an import. */
 const MAX_AGE = 86_400_000;
 
 /** Milliseconds until the log is read again without a signal, or after a failure. */
@@ -36,9 +36,10 @@ export function createTradeFollower(
   let reportCaughtUp = () => {};
 
   async function processBatch(): Promise<boolean> {
-    cursor ??= await findStart();
+    cursor ??= Math.max(0, (await book.log.last()) - MAX_BACKLOG);
     const events = await book.log.after(cursor, BATCH_SIZE);
-    const trades = events.filter(({ type }) => type === 'traded');
+    const since = clock.now() - MAX_AGE;
+    const trades = events.filter(({ type, at }) => type === 'traded' && at >= since);
     const results = await book.orders.getMany([...new Set(trades.map(({ uid }) => uid))]);
     const orders = new Map(results.flatMap(({ order }) => (order === undefined ? [] : [[order.uid, order]])));
     for (const event of events) {
@@ -46,7 +47,7 @@ export function createTradeFollower(
       const { trade, reverted } = event.cause ?? {};
       if (event.type === 'reverted' && reverted === 'traded') prices.removeTrade(key);
       const order = orders.get(event.uid);
-      if (event.type !== 'traded' || trade === undefined || order === undefined) continue;
+      if (!trades.includes(event) || trade === undefined || order === undefined) continue;
       const { sellToken } = order;
       const buyToken = toWrapped(book.chainId, order.buyToken);
       const [sellAmount, buyAmount] = [BigInt(trade.sellAmount) - BigInt(trade.feeAmount), BigInt(trade.buyAmount)];
@@ -54,20 +55,6 @@ export function createTradeFollower(
     }
     cursor = events.at(-1)?.id ?? cursor;
     return events.length === BATCH_SIZE;
-  }
-
-  /** Searches the newest entry that is older than a day. Times in the log increase, except for small steps. */
-  async function findStart(): Promise<number> {
-    const since = clock.now() - MAX_AGE;
-    const last = await book.log.last();
-    let [low, high] = [Math.max(0, last - MAX_BACKLOG), last];
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2);
-      const [entry] = await book.log.after(middle, 1);
-      if (entry !== undefined && entry.at < since) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   }
 
   const worker = createWorker({

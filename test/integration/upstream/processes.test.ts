@@ -37,6 +37,7 @@ test('two books on one PostgreSQL store relay each order once, and both know wha
   for (let i = 0; i < ORDERS; i++) {
     const order = await signOrder(account(1 + (i % 8)), { validTo, sellAmount: String(10 ** 9 + i) });
     const result = await books[i % 2]?.orders.submit(order as never);
+    if (result?.status !== 'accepted') throw result?.error;
     uids.push((result as { uid: Hex }).uid);
   }
   const countThere = async () =>

@@ -28,13 +28,13 @@ async function fundedFixture(options: Parameters<typeof accountFixture>[0] = {})
   const ledger = new Map<string, Funds>();
   /** Owners whose amounts the token does not return. */
   const unknown = new Set<string>();
-  const state = { out: false, recordedCalls: 0 };
+  const state = { out: false, recordedCalls: 0, refused: undefined as string | undefined };
   const chain = {
     ...scriptedChain({ balanceAndAllowance: ({ owner }: FundsQuery) => ledger.get(owner) ?? FUNDED }),
     async balancesAndAllowances(queries: readonly FundsQuery[]) {
       state.recordedCalls++;
       assert.ok(queries.length <= 100);
-      if (state.out) throw new Error('out of reach');
+      if (state.out || queries.some(({ owner }) => owner === state.refused)) throw new Error('out of reach');
       return queries.map(({ owner }) => (unknown.has(owner) ? undefined : (ledger.get(owner) ?? FUNDED)));
     },
   };
@@ -302,16 +302,34 @@ describe('funding check', () => {
     assert.equal((await each.listNotifications()).length, 1);
   });
 
-  test('waits while the book indexes the chain', async () => {
+  test.each(['catching up', 'standing by', 'unavailable', 'stopped: every node serves another chain'])(
+    'waits while the indexer is %s, and leaves the lease to other processes',
+    async (chain) => {
+      await using each = await fundedFixture();
+      await each.order();
+      each.has(0n);
+      const { ready } = each.fixture.book;
+      Object.assign(each.fixture.book, {
+        ready: async () => ({ ready: true, checks: { ...(await ready()).checks, chain } }),
+      });
+      for (let i = 0; i < 3; i++) await each.look();
+      assert.equal(each.state.recordedCalls, 0);
+    },
+  );
+
+  test('checks the other orders if the funds of some cannot be read', async () => {
     await using each = await fundedFixture();
+    const validTo = Math.floor(each.fixture.clock.now() / 1000) + YEAR;
     await each.order();
     each.has(0n);
-    const { ready } = each.fixture.book;
-    Object.assign(each.fixture.book, {
-      ready: async () => ({ ready: true, checks: { ...(await ready()).checks, chain: 'catching up' } }),
-    });
-    for (let i = 0; i < 3; i++) await each.look();
-    assert.equal(each.state.recordedCalls, 0);
+    each.fixture.clock.advance(1_000);
+    const owners = Array.from({ length: 100 }, (_, i) => account(100 + i));
+    const orders = await Promise.all(owners.map((owner) => signOrder(owner, { validTo, sellAmount: '1000' })));
+    for (const { status } of await each.fixture.book.orders.submitMany(orders)) assert.equal(status, 'accepted');
+    each.state.refused = owners[0]?.address.toLowerCase();
+    for (let i = 0; i < 2; i++) await each.look();
+    assert.equal((await each.listNotifications()).length, 1);
+    assert.notEqual(each.fixture.failures.length, 0);
   });
 });
 
