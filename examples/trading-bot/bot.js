@@ -47,37 +47,46 @@ export async function startBot({ chainId, folder, wallet, sell, buyBack, onOrder
     onOrder(await client.submit({ ...order, from: wallet.address, signature, signingScheme: 'eip712' }));
   }
 
-  /** Places the order that follows a filled one. A message may arrive twice: an open order shows that it was handled. */
-  async function onFilled(uid) {
-    const { orders } = await book.orders.list({ owner: wallet.address, status: 'open', limit: 1 });
-    if (orders.length > 0) return;
-    const filled = await book.orders.get(uid);
-    await place(filled.sellToken === sell.sellToken.toLowerCase() ? buyBack : sell);
+  /** Returns the newest order of the wallet with a status. */
+  const newest = async (status) => (await book.orders.list({ owner: wallet.address, status, limit: 1 })).orders[0];
+
+  /** Places the order that follows the newest filled one, unless an order is open. */
+  async function placeNext() {
+    if ((await newest('open')) !== undefined) return;
+    const filled = await newest('fulfilled');
+    await place(filled?.sellToken === sell.sellToken.toLowerCase() ? buyBack : sell);
+  }
+
+  let last = Promise.resolve();
+  /** Runs `placeNext` after earlier calls: a message may arrive twice, and two messages at once. */
+  function placeInTurn() {
+    const placed = last.then(placeNext);
+    last = placed.catch(() => {});
+    return placed;
   }
 
   let secret = '';
   const receiver = await listen(async (request, response) => {
     const body = await text(request);
-    const { type, challenge, data } = JSON.parse(body);
+    const { type, challenge } = JSON.parse(body);
     if (type === 'subscription.challenge') return response.end(challenge);
     const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': given = '' } = request.headers;
     const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
     const signature = `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
     const isValid = given.length === signature.length && timingSafeEqual(Buffer.from(given), Buffer.from(signature));
     // A message that is not acknowledged is delivered again.
-    const handled = isValid ? onFilled(data.metadata.orderUid).then(() => 204) : Promise.resolve(401);
+    const handled = isValid ? placeInTurn().then(() => 204) : Promise.resolve(401);
     response.writeHead(await handled.catch(() => 500)).end();
   });
   const user = client.account(wallet);
   const { id, secret: own } = await user.subscribe({
     channel: 'webhook',
-    target: `${receiver.url}/fills`,
-    types: ['order_filled'],
+    target: `${receiver.url}/ended`,
+    types: ['order_filled', 'order_expired'],
   });
   secret = own;
 
-  const { orders } = await book.orders.list({ owner: wallet.address, status: 'open', limit: 1 });
-  if (orders.length === 0) await place(sell);
+  await placeInTurn();
   return {
     book,
     async close() {

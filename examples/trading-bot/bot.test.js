@@ -8,6 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 import { createApi, createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { nodeHandler } from 'intentbook/node-http';
+import { cancellationTypedData, signingDomain } from 'intentbook/sign';
 import { privateKeyToAccount } from 'viem/accounts';
 import { startBot } from './bot.js';
 
@@ -43,11 +44,11 @@ async function until(condition) {
   while (!(await condition())) await setTimeout(50);
 }
 
-test('places the opposite order when a webhook reports that an order was filled', async () => {
+test('buys back when a webhook reports a fill, and again after a restart', async () => {
   const other = await startOther();
   const folder = await mkdtemp(join(tmpdir(), 'trading-bot-'));
   const placed = [];
-  const bot = await startBot({
+  const options = {
     chainId: CHAIN_ID,
     folder,
     url: other.url,
@@ -55,13 +56,26 @@ test('places the opposite order when a webhook reports that an order was filled'
     sell: { sellToken: WETH, buyToken: COW, sellAmount: 1000n, buyAmount: 5000n },
     buyBack: { sellToken: COW, buyToken: WETH, sellAmount: 4900n, buyAmount: 1000n },
     onOrder: (uid) => placed.push(uid),
-  });
+  };
+  const bot = await startBot(options);
   await until(() => other.book.orders.get(placed[0]));
   await fill(other, placed[0]);
   await bot.book.upstream.refresh(placed[0]);
   await until(() => placed.length === 2);
   const next = await bot.book.orders.get(placed[1]);
   assert.deepEqual([next.status, next.sellToken, next.sellAmount], ['open', COW, '4900']);
+
+  // The order has ended without a fill while the bot was not running.
+  await until(() => other.book.orders.get(placed[1]));
+  const data = cancellationTypedData(signingDomain(bot.book), [placed[1]]);
+  const signature = await wallet.signTypedData(data);
+  await other.book.orders.cancel({ orderUids: [placed[1]], signature, signingScheme: 'eip712' });
+  await bot.book.upstream.refresh(placed[1]);
+  await until(async () => (await bot.book.orders.get(placed[1])).status === 'cancelled');
   await bot.close();
+  const restarted = await startBot(options);
+  assert.equal((await restarted.book.orders.get(placed[2])).sellToken, COW);
+  assert.equal(placed.length, 3);
+  await restarted.close();
   await other.close();
 });
