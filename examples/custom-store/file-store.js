@@ -5,7 +5,7 @@ import { memoryStore } from 'intentbook/memory';
 import { assertSameDomain } from 'intentbook/store-kit';
 
 /** Operations that change a store. */
-const WRITES = /^(?:insert|cancel|expire|reinstate|put|apply|adopt|rollback|record|write|prune|prune[A-Z].*)$/;
+const WRITES = /^(?:insert|addQuote|cancel|expire|reinstate|put|apply|adopt|rollback|record|write|prune|prune[A-Z].*)$/;
 
 /**
  * Creates a store that keeps its state in memory and appends each change to a file. A change is on disk before its

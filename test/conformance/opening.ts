@@ -91,6 +91,7 @@ export const OPENING: readonly Rule[] = [
       }));
       await store.orders.insert(inserts);
       await store.orders.cancel({ uids: [order(3).uid], now: NOW, cancelledAt: PLACED_AT });
+      await store.orders.addQuote(order(1).uid, { body: '{"gasAmount":"1"}', metadata: '{}' });
       const look = async (seen: Store) => ({
         listed: await seen.orders.list({ limit: 100 }),
         open: await seen.orders.list({ status: { is: 'open', now: NOW }, limit: 100 }),
