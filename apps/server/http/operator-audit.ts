@@ -10,7 +10,7 @@ export interface OperatorAction {
   readonly who: string;
   /** The path of the request, with its query if the token is valid; the database or the file of a command. */
   readonly target: string;
-  /** `refused`: the request or the command broke a rule. `failed`: an unexpected failure. */
+  /** `refused`: the request broke a rule. `failed`: an unexpected failure, or any failure of a command. */
   readonly result: 'ok' | 'refused' | 'failed';
   /** The code of a rejection or a failure. */
   readonly code?: string;
