@@ -118,7 +118,7 @@ async function runCheck(command: Command & { name: 'check' }): Promise<void> {
   const lines = books.map(({ path, chain, chainId, environment, database }) => {
     return `  ${path}: ${chain} (${chainId}), ${environment}, ${database}`;
   });
-  const title = `${books.length === 1 ? '1 book' : `${books.length} books`} would be served`;
+  const title = `${books.length === 1 ? '1 book' : `${books.length} books`}${ok ? ' would be served' : ''}`;
   const rest = notChecked.length === 0 ? [] : [`not checked: ${notChecked.join(', ')}`];
   console.log([title, ...lines, ...rest].join('\n'));
   for (const line of [...problems, ...findUnusedFile(command)]) console.error(`intentbook: ${line}`);

@@ -141,7 +141,7 @@ describe('intentbook check', () => {
     writeFileSync(join(cwd, 'denied.txt'), 'COW\n');
     const args = ['check', '--prices', 'prices.json', '--denied-tokens', 'denied.txt'];
     const { code, stdout, stderr } = await intentbook(args, { cwd }).ended;
-    expect([code, stdout]).toEqual([1, expect.stringMatching(/^1 book would be served\n {2}\/: sepolia \(11155111\)/)]);
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/^1 book\n {2}\/: sepolia \(11155111\)/)]);
     expect(stderr).toContain(`${join(cwd, 'prices.json')} cannot be read`);
     expect(stderr).toContain(`${join(cwd, 'denied.txt')}, line 1 must be 0x and 40 hex digits`);
   });
