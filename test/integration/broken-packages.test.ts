@@ -1,4 +1,5 @@
 import { createECDH } from 'node:crypto';
+import { isBuiltin } from 'node:module';
 import { emailChannel, webPushChannel } from 'intentbook/channels';
 import { nativeRecovery, systemRecovery } from 'intentbook/native';
 import { postgresStore } from 'intentbook/postgres';
@@ -19,6 +20,7 @@ vi.mock('@nats-io/transport-node', breakPackage);
 vi.mock('better-sqlite3', breakPackage);
 vi.mock('koffi', breakPackage);
 vi.mock('nodemailer', breakPackage);
+vi.mock('pg', breakPackage);
 vi.mock('pg', breakPackage);
 vi.mock('pino', breakPackage);
 vi.mock('piscina', breakPackage);
@@ -86,4 +88,13 @@ describe('package that is installed, but does not load', () => {
       ]);
     },
   );
+
+  test.each([
+    ['accounts.sqlite', isBuiltin('node:sqlite') ? [] : ['"accounts" requires the package better-sqlite3']],
+    ['postgres://a/b', ['"accounts" requires the package pg']],
+    [':memory:', []],
+  ])('check reports those of the account store %s', async (accounts, expected) => {
+    const { problems } = await checkSettings(planServer({ books: [{ db: ':memory:' }], accounts }, '.'));
+    expect(problems.map((problem) => problem.split(',')[0])).toEqual(expected);
+  });
 });

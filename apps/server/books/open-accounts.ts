@@ -166,3 +166,6 @@ export async function accountStoreAt(
 
 /** Returns whether a location is a PostgreSQL connection string. */
 export const isDatabase = (place: string) => /^postgres(ql)?:/.test(place);
+
+/** Returns whether the location of an account store is a file. */
+export const isAccountFile = (place: string) => place !== 'off' && place !== ':memory:' && !isDatabase(place);

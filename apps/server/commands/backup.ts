@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { defaultLocation, isDatabase } from '../books/open-accounts.ts';
+import { defaultLocation, isAccountFile } from '../books/open-accounts.ts';
 import { readConfigFile } from '../config/load.ts';
 import { planServer } from '../config/plan.ts';
 import type { Progress } from './progress.ts';
@@ -45,11 +45,14 @@ export async function backUpAll(
   const { folder: base = '.', ...settings } = await readConfigFile(config);
   const plan = planServer(pick(settings, ['books', 'defaults', 'accounts']), base);
   const accounts = accountStore ?? plan.settings.accounts ?? defaultLocation(plan);
-  const hasFile = accounts !== 'off' && accounts !== ':memory:' && !isDatabase(accounts);
   const books = plan.books.flatMap(({ place }) => (place.kind === 'file' ? [place.path] : []));
   // The account store reads the logs of the books. A copy that is newer than theirs would have read lost entries.
   const unique = [
-    ...new Set(hasFile ? [resolve(accountStore === undefined ? dirname(config) : '', accounts), ...books] : books),
+    ...new Set(
+      isAccountFile(accounts)
+        ? [resolve(accountStore === undefined ? dirname(config) : '', accounts), ...books]
+        : books,
+    ),
   ];
   const missing = unique.find((file) => !existsSync(file));
   if (missing !== undefined) throw new Error(`the file "${missing}" does not exist`);

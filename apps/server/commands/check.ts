@@ -5,7 +5,7 @@ import { describePackageFailure, formatError } from '#internal';
 import { payoutFile } from '../books/affiliate-payouts.ts';
 import { createDenyList } from '../books/deny-list.ts';
 import { readFees } from '../books/fee-policies.ts';
-import { createChannels, defaultLocation, isDatabase } from '../books/open-accounts.ts';
+import { createChannels, defaultLocation, isAccountFile, isDatabase } from '../books/open-accounts.ts';
 import { getStoreName } from '../books/open-books.ts';
 import { quoteOptions } from '../books/quote-options.ts';
 import { upstreamOptions } from '../books/upstream-options.ts';
@@ -67,10 +67,9 @@ function findUnchecked({ books, settings: { accounts = '' } }: ServerPlan, conne
 /** Checks the database files of the books and of the account store, without a database driver. */
 async function databaseProblems(plan: ServerPlan, folder: string): Promise<string[]> {
   const accounts = plan.settings.accounts ?? defaultLocation(plan);
-  const isFile = accounts !== 'off' && accounts !== ':memory:' && !isDatabase(accounts);
   const files = [
     ...plan.books.flatMap(({ path, place }) => (place.kind === 'file' ? [{ of: path, file: place.path }] : [])),
-    ...(isFile ? [{ of: 'accounts', file: resolve(folder, accounts) }] : []),
+    ...(isAccountFile(accounts) ? [{ of: 'accounts', file: resolve(folder, accounts) }] : []),
   ];
   const problems = await Promise.all(
     files.map(async ({ of, file }) => {
@@ -164,7 +163,8 @@ async function listFailures(checks: readonly (() => unknown)[]): Promise<string[
 /** The settings of the server and of its books. */
 const TABLE: SettingTable = { ...SERVER_SETTINGS, ...BOOK_SETTINGS, ...COMMON_SETTINGS };
 
-async function packageProblems({ settings, books }: ServerPlan): Promise<string[]> {
+async function packageProblems(plan: ServerPlan): Promise<string[]> {
+  const { settings, books } = plan;
   const needed = new Map<string, string>();
   for (const values of [settings, ...books.map((book) => book.settings)]) {
     for (const [key, value] of Object.entries(values)) {
@@ -178,16 +178,23 @@ async function packageProblems({ settings, books }: ServerPlan): Promise<string[
     if (place.kind === 'postgres') needed.set('pg', 'postgres');
     if (book.rpc !== undefined) needed.set('viem', 'rpc');
   }
+  const accounts = settings.accounts ?? defaultLocation(plan);
+  if (isAccountFile(accounts) && !isBuiltin('node:sqlite')) needed.set('better-sqlite3', 'accounts');
+  if (isDatabase(accounts)) needed.set('pg', 'accounts');
   const problems = await Promise.all([...needed].map(([name, key]) => packageProblem(name, key)));
   return problems.flat();
 }
 
-/** Loads a package, because one that is installed may not load. */
+/** Loads a package, because one that is installed may not load. @throws what the package throws. */
+export async function loadPackage(name: string): Promise<void> {
+  const loaded = (await import(name)) as { readonly default: unknown }; // the packages have a default export
+  // Its native part is loaded with the first database.
+  if (name === 'better-sqlite3') new (loaded.default as new (path: string) => unknown)(':memory:');
+}
+
 async function packageProblem(name: string, key: string): Promise<string[]> {
   try {
-    const loaded = (await import(name)) as { readonly default: unknown }; // the packages have a default export
-    // Its native part is loaded with the first database.
-    if (name === 'better-sqlite3') new (loaded.default as new (path: string) => unknown)(':memory:');
+    await loadPackage(name);
     return [];
   } catch (cause) {
     return [describePackageFailure(`"${key}"`, name, cause)];

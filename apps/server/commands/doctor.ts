@@ -4,7 +4,7 @@ import { arch, availableParallelism, freemem, platform, release, totalmem } from
 import { dirname, resolve } from 'node:path';
 import { describePackageFailure, formatError, parseServiceUrl, type ServiceUrl } from '#internal';
 import { type BookPlan, getAddress, type ServerPlan } from '../config/plan.ts';
-import { checkSettings } from './check.ts';
+import { checkSettings, loadPackage } from './check.ts';
 
 /** One line of a report. */
 export interface ReportLine {
@@ -79,9 +79,7 @@ async function examinePackages(): Promise<ReportLine[]> {
   const found = await Promise.all(
     PACKAGES.map(async (name) => {
       try {
-        const loaded = (await import(name)) as { readonly default: unknown }; // the packages have a default export
-        // Its native part is loaded with the first database.
-        if (name === 'better-sqlite3') new (loaded.default as new (path: string) => unknown)(':memory:');
+        await loadPackage(name);
         return { name };
       } catch (error) {
         const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { isDatabase } from '../books/open-accounts.ts';
+import { isAccountFile } from '../books/open-accounts.ts';
 import type { ServeOptions } from '../index.ts';
 import { SERVER_SETTINGS } from '../settings/server-settings.ts';
 import type { SettingTable } from '../settings/setting.ts';
@@ -46,9 +46,8 @@ function resolveFiles({
   affiliatePayouts,
   host,
 }: ServeOptions): Pick<ServeOptions, 'accounts' | 'affiliatePayouts' | 'host'> {
-  const isFile = accounts !== undefined && accounts !== 'off' && accounts !== ':memory:' && !isDatabase(accounts);
   return {
-    ...(isFile ? { accounts: resolve(accounts) } : {}),
+    ...(accounts !== undefined && isAccountFile(accounts) ? { accounts: resolve(accounts) } : {}),
     ...(affiliatePayouts === undefined ? {} : { affiliatePayouts: resolve(affiliatePayouts) }),
     ...(host === undefined ? {} : { host: resolveHost(host) }),
   };
