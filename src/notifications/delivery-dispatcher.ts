@@ -47,7 +47,7 @@ const SUSPENSION = 86_400_000;
  */
 const RELEASE_DELAY = 1_000;
 
-/** Difference of the clocks of two processes in milliseconds. A later time counts as that of a clock that was set back. */
+/** Difference of the clocks of two processes, in milliseconds. A later time is that of a clock that was set back. */
 const MAX_CLOCK_DIFFERENCE = 60_000;
 
 /**

@@ -315,7 +315,7 @@ describe('solver', () => {
     expect(failures).toEqual(['the source is down', 'the listener fails']);
   });
 
-  it('forgets the failures of orders that have left the auction', async () => {
+  it('keeps the failures of orders that an auction of another book lacks', async () => {
     const choice = { sellsFirst: true, kind: 'sell', sellAmount: 1000n, buyAmount: 1n, done: 0 } as const;
     const order = orderOf(1, { ...choice, partiallyFillable: false });
     const auctions = [[order], [order], [], [order]];
@@ -345,7 +345,7 @@ describe('solver', () => {
       await solver.run();
       counts.push(simulations);
     }
-    expect(counts).toEqual([1, 1, 1, 2]);
+    expect(counts).toEqual([1, 1, 1, 1]);
   });
 });
 

@@ -421,8 +421,8 @@ export const PLANTED: readonly PlantedFault[] = [
     area: 'fairness',
     store: 'memory',
     file: 'src/notifications/delivery-dispatcher.ts',
-    find: '} else start(delivery);',
-    replace: '} else { start(delivery); await Promise.all(inProgress.keys()); }',
+    find: 'await isWaiting;',
+    replace: 'await isWaiting; await Promise.all(inProgress.keys());',
   },
   {
     name: 'a notification does not wait for an earlier one of its target',
