@@ -12,7 +12,7 @@ const BATCH_SIZE = 200;
 /** Maximum number of log entries that are read at the start. */
 const MAX_BACKLOG = 200_000;
 
-/** Age of the oldest trades that are read, in milliseconds. After an import, older ones follow newer ones in the log. */
+/** Age of the oldest trades that are read, in milliseconds. An import puts older ones behind newer ones in the log. */
 const MAX_AGE = 86_400_000;
 
 /** Milliseconds until the log is read again without a signal, or after a failure. */
