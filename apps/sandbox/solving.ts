@@ -50,8 +50,6 @@ export function createSandboxSolver(book: OrderBook, chain: SandboxChain, engine
     start: (): void => solver.start(),
     stop: (): Promise<void> => solver.stop(),
     wake: (): void => solver.wake({ retry: true }),
-    /** Forgets which orders were settled and which have failed. */
-    reset: (): void => solver.wake({ retry: true }),
     /** Solves the current auction. */
     run: (): Promise<SolverResult | undefined> => solver.run(),
     /** Returns why an open order is not settled. */
@@ -81,7 +79,7 @@ export function createSandboxSolver(book: OrderBook, chain: SandboxChain, engine
         },
       };
       const single = createSolver({
-        auctions: { current: async () => ({ ...auction, orders: [order] }), record: book.auctions.record },
+        auctions: { current: async () => auction, record: book.auctions.record },
         engine: once,
         settler,
       });

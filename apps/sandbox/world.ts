@@ -220,7 +220,7 @@ async function openOn(
     clock.set(snapshot.now);
     await books.restore(snapshot.books);
     await accounts.restore(snapshot.accounts);
-    solver.reset();
+    solver.wake();
     await start();
   }
 

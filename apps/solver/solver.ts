@@ -67,9 +67,7 @@ export interface Solver {
 
 /** The part of an auction that is done. */
 interface Progress {
-  /** Number of the newest block when the last settlement was sent. */
-  head: number;
-  readonly bids: Bid[];
+  readonly round: Round;
   readonly settlements: {
     readonly transactionHash: Hex;
     readonly orders: readonly Hex[];
@@ -104,9 +102,9 @@ export function createSolver(options: SolverOptions): Solver {
   if (onResult !== undefined) requireFunction('createSolver: onResult', onResult);
   const report = createFailureReporter(onFailure);
 
-  async function record(auction: SolvableAuction, bids: readonly Bid[], head: number): Promise<void> {
+  async function record(round: Round): Promise<void> {
     try {
-      await auctions.record?.(toCompetition(auction, settler.address, bids, head));
+      await auctions.record?.(toCompetition(round, settler.address));
     } catch (failure) {
       report(failure);
     }
@@ -120,21 +118,22 @@ export function createSolver(options: SolverOptions): Solver {
 
   /** Submits a solution. If its result is unknown, its orders are left out for a while, so as not to settle twice. */
   async function submit(auction: SolvableAuction, solution: Solution, progress: Progress): Promise<void> {
-    const { bids, settlements } = progress;
+    const { round, settlements } = progress;
     const orders = solution.fills.map(({ order }) => order.uid);
-    const pending = { solution, transactionHash: undefined };
+    const bid: Bid = { solution, transactionHash: undefined };
     // The auction may be older than the newest blocks. A deadline that has passed would not keep its orders in flight.
-    progress.head = (await settler.block?.().catch(report)) ?? progress.head;
-    await record(auction, [...bids, pending], progress.head);
+    round.head = (await settler.block?.().catch(report)) ?? round.head;
+    round.bids.add(bid);
+    await record(round);
     try {
       const { transactionHash, block, reverted } = await settler.submit(solution, auction.id);
       if (reverted) for (const uid of orders) failures.note(uid);
       if (!reverted) for (const uid of orders) settled.set(uid, block);
       settlements.push({ transactionHash, orders, reverted });
-      if (!reverted) bids.push({ solution, transactionHash });
+      if (reverted) round.bids.delete(bid);
+      else bid.transactionHash = transactionHash;
     } catch (failure) {
       for (const uid of orders) failures.note(uid, MAX_RETRY_DELAY);
-      bids.push(pending);
       throw failure;
     }
   }
@@ -163,16 +162,17 @@ export function createSolver(options: SolverOptions): Solver {
 
   async function solve(): Promise<SolverResult | undefined> {
     const { signal } = background?.stopped ?? new AbortController();
-    const auction = solvable(await auctions.current());
+    const whole = await auctions.current();
+    const auction = solvable(whole);
     if (auction.orders.length === 0) return undefined;
-    const progress: Progress = { head: auction.block, bids: [], settlements: [], failed: [] };
-    const { bids, settlements, failed } = progress;
+    const progress: Progress = { round: openRound(settler, whole), settlements: [], failed: [] };
+    const { round, settlements, failed } = progress;
     const result = { auctionId: auction.id, settlements, failed };
     try {
       await settleAll(auction, signal, progress);
     } finally {
       // The settlements before a failure are recorded and reported as well.
-      if (bids.length > 0) await record(auction, bids, progress.head);
+      if (settlements.some(({ reverted }) => !reverted)) await record(round);
       const isNotified = onResult !== undefined && (settlements.length > 0 || failed.length > 0);
       if (isNotified) callListener(onResult, result, report);
     }
@@ -223,25 +223,41 @@ export function createSolver(options: SolverOptions): Solver {
 /** A solution with the transaction that executed it. */
 interface Bid {
   readonly solution: Solution;
-  readonly transactionHash: Hex | undefined;
+  transactionHash: Hex | undefined;
+}
+
+/** An auction with all bids of one solver. */
+interface Round {
+  readonly auction: SolvableAuction;
+  /** Number of the newest block when the last settlement was sent, or that of the auction. */
+  head: number;
+  readonly bids: Set<Bid>;
+}
+
+/** The last round of each settler. Until a settlement is indexed, the book may return the same auction again. */
+const lastRounds = new WeakMap<Settler, Round>();
+
+/** A record of a competition replaces the earlier one, so that it needs the bids of all runs with the same auction. */
+function openRound(settler: Settler, auction: SolvableAuction): Round {
+  const last = lastRounds.get(settler);
+  if (last?.auction.id === auction.id) return last;
+  const round = { auction, head: auction.block, bids: new Set<Bid>() };
+  lastRounds.set(settler, round);
+  return round;
 }
 
 /** Blocks after the newest one in which the solutions of an auction may be settled. */
 const DEADLINE = 5;
 
-/**
- * Creates the record of a competition in which one solver has placed all bids. Every bid wins.
- *
- * @param head - Number of the newest block when the last settlement was sent, or that of the auction.
- */
-function toCompetition(auction: SolvableAuction, solver: Address, bids: readonly Bid[], head: number): Competition {
-  const scored = bids.map((bid) => ({ ...bid, score: getScore(bid.solution, auction.prices) }));
+/** Creates the record of a competition in which one solver has placed all bids. Every bid wins. */
+function toCompetition({ auction, head, bids }: Round, solver: Address): Competition {
+  const scored = [...bids].map((bid) => ({ ...bid, score: getScore(bid.solution, auction.prices) }));
   scored.sort((a, b) => (a.score < b.score ? -1 : a.score > b.score ? 1 : 0));
   return {
     auctionId: auction.id,
     auctionStartBlock: auction.block,
     auctionDeadlineBlock: Math.max(auction.block, head) + DEADLINE,
-    transactionHashes: bids.flatMap(({ transactionHash }) => transactionHash ?? []),
+    transactionHashes: [...bids].flatMap(({ transactionHash }) => transactionHash ?? []),
     referenceScores: { [solver]: '0' },
     auction: { orders: auction.orders.map(({ uid }) => uid), prices: auction.prices },
     solutions: scored.map(({ solution, score, transactionHash }, i): CompetitionSolution => {

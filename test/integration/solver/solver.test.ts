@@ -18,7 +18,7 @@ function getSolver(
       record: async (competition) => competitions.push(competition),
     },
     engine: { name: 'test', solve: async (auction) => solve(auction.orders) },
-    settler: { address: SOLVER, simulate: async () => undefined, ...settler },
+    settler: Object.assign(settler, { address: SOLVER, simulate: async () => undefined, ...settler }),
     onResult: (result) => results.push(result),
   });
   return { solver, competitions, results };
@@ -75,6 +75,35 @@ it('records and reports the settlements before a failure', async () => {
   await expect(solver.run()).rejects.toThrow('the node does not respond');
   expect(competitions.at(-1)?.transactionHashes).toEqual(['0x01']);
   expect(results.map(({ settlements }) => settlements.map((each) => each.orders))).toEqual([[[orders[0]?.uid]]]);
+});
+
+it('keeps the bids of earlier runs and solvers in the record of the same auction', async () => {
+  const orders = [1, 2, 3].map((i) => createOrder(i));
+  const uids = orders.map(({ uid }) => uid);
+  let block = 10;
+  const settler: Settler = {
+    address: SOLVER,
+    simulate: async () => undefined,
+    block: async () => block,
+    async submit() {
+      block++;
+      if (block === 13) throw new Error('no receipt');
+      return { transactionHash: `0x${block}`, block, reverted: false };
+    },
+  };
+  const solve = (open: readonly AuctionOrder[]) => open.slice(0, 1).map((each) => fillAll(each));
+  const { solver, competitions } = getSolver(orders, solve, settler);
+  await solver.run();
+  await solver.run();
+  const last = (open: readonly AuctionOrder[]) => open.slice(2).map((each) => fillAll(each));
+  const other = getSolver(orders, last, settler);
+  await expect(other.solver.run()).rejects.toThrow('no receipt');
+  const [first, second, third] = [competitions.at(1), competitions.at(-1), other.competitions.at(-1)];
+  expect(first?.transactionHashes).toEqual(['0x11']);
+  expect(second?.transactionHashes).toEqual(['0x11', '0x12']);
+  expect(third?.transactionHashes).toEqual(['0x11', '0x12']);
+  expect(third?.solutions.flatMap((each) => each.orders.map(({ id }) => id)).sort()).toEqual(uids);
+  for (const each of [...competitions, ...other.competitions]) expect(each.auction.orders).toEqual(uids);
 });
 
 it('does not submit a solution with an order that another solution has settled', async () => {
