@@ -102,15 +102,17 @@ export function getSurplus(fill: Fill, prices: Solution['prices']): bigint {
 }
 
 /**
- * Computes the score of a solution: the surplus and the protocol fees of all fills, in wei. Tokens without a native
- * price count as 0. So does a score above 256 bits: such a solution does not compete.
+ * Computes the score of a solution: the surplus and the protocol fees of all fills, in wei. Those of a purchase are
+ * converted to the buy token at its limit price. Tokens without a native price count as 0. So does a score above 256
+ * bits: such a solution does not compete.
  */
 export function getScore({ fills, prices }: Solution, nativePrices: Readonly<Record<Address, string>>): bigint {
   const score = fills.reduce((sum, fill) => {
-    const { kind, sellToken, buyToken } = fill.order;
-    const token = kind === 'sell' ? buyToken : sellToken;
-    const native = token === NATIVE ? 10n ** 18n : BigInt(nativePrices[token] ?? '0');
-    return sum + ((getSurplus(fill, prices) + getProtocolFee(fill, prices)) * native) / 10n ** 18n;
+    const { kind, buyToken, sellAmount, buyAmount } = fill.order;
+    const native = buyToken === NATIVE ? 10n ** 18n : BigInt(nativePrices[buyToken] ?? '0');
+    const gain = getSurplus(fill, prices) + getProtocolFee(fill, prices);
+    const inBuyToken = kind === 'sell' ? gain : (gain * BigInt(buyAmount)) / BigInt(sellAmount);
+    return sum + (inBuyToken * native) / 10n ** 18n;
   }, 0n);
   return score > 0n && score <= MAX_UINT256 ? score : 0n;
 }

@@ -78,6 +78,12 @@ it('score: counts as 0 above 256 bits, since such a solution does not compete', 
   expect(getScore(large, { [BUY]: String(2n ** 255n) })).toBe(0n);
 });
 
+it('score: converts the surplus of a purchase to the buy token at its limit price', () => {
+  const order = createOrder(1, { kind: 'buy', sellAmount: '4000', buyAmount: '1000' });
+  const solution = { prices: { [SELL]: 1n, [BUY]: 1n }, fills: [{ order, executed: 1000n }], interactions: [] };
+  expect(getScore(solution, { [BUY]: String(10n ** 18n) })).toBe(750n);
+});
+
 describe('execution with protocol fees', () => {
   const prices = { [SELL]: 1n, [BUY]: 1n };
   const volume = { volume: { factor: 0.01 } };
