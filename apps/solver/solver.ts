@@ -165,7 +165,7 @@ export function createSolver(options: SolverOptions): Solver {
     const whole = await auctions.current();
     const auction = solvable(whole);
     if (auction.orders.length === 0) return undefined;
-    const progress: Progress = { round: openRound(settler, whole), settlements: [], failed: [] };
+    const progress: Progress = { round: openRound(auctions.record ?? settler, settler, whole), settlements: [], failed: [] };
     const { round, settlements, failed } = progress;
     const result = { auctionId: auction.id, settlements, failed };
     try {
@@ -228,21 +228,25 @@ interface Bid {
 
 /** An auction with all bids of one solver. */
 interface Round {
+  readonly settler: Settler;
   readonly auction: SolvableAuction;
   /** Number of the newest block when the last settlement was sent, or that of the auction. */
   head: number;
   readonly bids: Set<Bid>;
 }
 
-/** The last round of each settler. Until a settlement is indexed, the book may return the same auction again. */
-const lastRounds = new WeakMap<Settler, Round>();
+/**
+ * The last round of each book, by the method that records its competitions. Until a settlement is indexed, the book may
+ * return the same auction again.
+ */
+const lastRounds = new WeakMap<object, Round>();
 
 /** A record of a competition replaces the earlier one, so that it needs the bids of all runs with the same auction. */
-function openRound(settler: Settler, auction: SolvableAuction): Round {
-  const last = lastRounds.get(settler);
-  if (last?.auction.id === auction.id) return last;
-  const round = { auction, head: auction.block, bids: new Set<Bid>() };
-  lastRounds.set(settler, round);
+function openRound(book: object, settler: Settler, auction: SolvableAuction): Round {
+  const last = lastRounds.get(book);
+  if (last?.auction.id === auction.id && last.settler === settler) return last;
+  const round = { settler, auction, head: auction.block, bids: new Set<Bid>() };
+  lastRounds.set(book, round);
   return round;
 }
 
