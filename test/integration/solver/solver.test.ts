@@ -9,19 +9,20 @@ function getSolver(
   orders: readonly AuctionOrder[],
   solve: (orders: readonly AuctionOrder[]) => readonly Solution[],
   settler: Pick<Settler, 'submit'> & Partial<Settler>,
+  competitions: Competition[] = [],
+  record = async (competition: Competition): Promise<unknown> => competitions.push(competition),
 ) {
-  const competitions: Competition[] = [];
   const results: SolverResult[] = [];
   const solver = createSolver({
     auctions: {
       current: async () => ({ id: 1, block: 1, prices: {}, orders, surplusCapturingJitOrderOwners: [] }),
-      record: async (competition) => competitions.push(competition),
+      record,
     },
     engine: { name: 'test', solve: async (auction) => solve(auction.orders) },
     settler: Object.assign(settler, { address: SOLVER, simulate: async () => undefined, ...settler }),
     onResult: (result) => results.push(result),
   });
-  return { solver, competitions, results };
+  return { solver, competitions, record, results };
 }
 
 it('does not submit an order again whose settlement has an unknown result', async () => {
@@ -92,18 +93,23 @@ it('keeps the bids of earlier runs and solvers in the record of the same auction
     },
   };
   const solve = (open: readonly AuctionOrder[]) => open.slice(0, 1).map((each) => fillAll(each));
-  const { solver, competitions } = getSolver(orders, solve, settler);
+  const { solver, competitions, record } = getSolver(orders, solve, settler);
   await solver.run();
   await solver.run();
   const last = (open: readonly AuctionOrder[]) => open.slice(2).map((each) => fillAll(each));
-  const other = getSolver(orders, last, settler);
+  const second = competitions.at(-1);
+  const other = getSolver(orders, last, settler, competitions, record);
   await expect(other.solver.run()).rejects.toThrow('no receipt');
-  const [first, second, third] = [competitions.at(1), competitions.at(-1), other.competitions.at(-1)];
+  const [first, third] = [competitions.at(1), competitions.at(-1)];
   expect(first?.transactionHashes).toEqual(['0x11']);
   expect(second?.transactionHashes).toEqual(['0x11', '0x12']);
   expect(third?.transactionHashes).toEqual(['0x11', '0x12']);
   expect(third?.solutions.flatMap((each) => each.orders.map(({ id }) => id)).sort()).toEqual(uids);
-  for (const each of [...competitions, ...other.competitions]) expect(each.auction.orders).toEqual(uids);
+  for (const each of competitions) expect(each.auction.orders).toEqual(uids);
+  // The auction of another book can have the same number.
+  const foreign = getSolver([createOrder(4)], (open) => open.map((each) => fillAll(each)), settler);
+  await foreign.solver.run();
+  expect(foreign.competitions.at(-1)?.transactionHashes).toEqual(['0x14']);
 });
 
 it('does not submit a solution with an order that another solution has settled', async () => {
