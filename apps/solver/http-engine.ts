@@ -82,14 +82,23 @@ function toEngineRequest(
   };
 }
 
+const MILLION = 1_000_000n;
+
 /** Converts the remaining part of an order to the format of solver engines. */
 function toEngineOrder(order: AuctionOrder): object {
   const { sellAmount: fullSellAmount, buyAmount: fullBuyAmount, executed, kind } = order;
   const total = BigInt(kind === 'sell' ? fullSellAmount : fullBuyAmount);
   const left = total - BigInt(executed);
   // Both amounts are rounded so that the price is within the limit.
-  const sellAmount = (BigInt(fullSellAmount) * left) / total;
-  const buyAmount = (BigInt(fullBuyAmount) * left + total - 1n) / total;
+  let sellAmount = (BigInt(fullSellAmount) * left) / total;
+  let buyAmount = (BigInt(fullBuyAmount) * left + total - 1n) / total;
+  // The settlement deducts these fees, so that the limit must be respected without them.
+  for (const policy of [...(order.protocolFees ?? [])].reverse()) {
+    if (!('volume' in policy)) continue;
+    const ppm = BigInt(Math.round(policy.volume.factor * 1_000_000));
+    if (kind === 'buy') sellAmount = (sellAmount * MILLION) / (MILLION + ppm);
+    else buyAmount = (buyAmount * MILLION + MILLION - ppm - 1n) / (MILLION - ppm);
+  }
   return {
     uid: order.uid,
     sellToken: order.sellToken,

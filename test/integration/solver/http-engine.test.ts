@@ -24,6 +24,22 @@ it('httpEngine: describes the rest of an order at a price within its limit', asy
   ]);
 });
 
+it('httpEngine: sends limits that the settlement respects after the volume fees', async () => {
+  const requests: { readonly orders: readonly unknown[] }[] = [];
+  const engine = httpEngine('http://127.0.0.1', {
+    async fetch(_, init) {
+      requests.push(JSON.parse(String(init?.body)));
+      return Response.json({ solutions: [] });
+    },
+  });
+  const terms = { sellAmount: '1000000', buyAmount: '1000000' };
+  const protocolFees = [{ volume: { factor: 0.001 } }, { surplus: { factor: 0.5, maxVolumeFactor: 0.01 } }];
+  const taxed = [createOrder(1, { ...terms, protocolFees }), createOrder(2, { ...terms, kind: 'buy', protocolFees })];
+  await engine.solve({ id: 1, block: 1, orders: taxed, prices: {} }, new AbortController().signal);
+  const [sale, purchase] = [{ sellAmount: '1000000', buyAmount: '1001002' }, { sellAmount: '999000' }];
+  expect(requests[0]?.orders).toMatchObject([sale, { ...purchase, buyAmount: '1000000' }]);
+});
+
 const loan = {
   liquidityProvider: addressOf(1),
   protocolAdapter: addressOf(2),
