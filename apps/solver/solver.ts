@@ -165,7 +165,11 @@ export function createSolver(options: SolverOptions): Solver {
     const whole = await auctions.current();
     const auction = solvable(whole);
     if (auction.orders.length === 0) return undefined;
-    const progress: Progress = { round: openRound(auctions.record ?? settler, settler, whole), settlements: [], failed: [] };
+    const progress: Progress = {
+      round: openRound(auctions.record ?? settler, settler, whole),
+      settlements: [],
+      failed: [],
+    };
     const { round, settlements, failed } = progress;
     const result = { auctionId: auction.id, settlements, failed };
     try {
