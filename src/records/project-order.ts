@@ -88,14 +88,13 @@ export function projectOrderState(
   const added: (readonly NewEvent[])[] = [];
   const expired: NewEvent[] = [];
   for (const { uid, order, before, after } of affected) {
+    // Events that are read again do not insert an order that retention has deleted. A change only adds or only removes.
+    if (order === undefined && after.length === before.length) continue;
     const source = findNewOrder(after);
-    // Only a further fill inserts an order again that retention has deleted.
-    const isKnown = after.length === before.length || findNewOrder(before) !== undefined;
-    if (order === undefined && isKnown && countTrades(after) <= countTrades(before)) continue;
     const placedOnChain = order === undefined ? source !== undefined : order.placedOnChain;
     const known = order ?? (source && fromChain(source));
     if (known === undefined) continue; // the order does not exist yet; its chain events wait for it
-    const waitsAnew = provesSignature(before) && !provesSignature(after);
+    const waitsAnew = known.signingScheme === 'presign' && provesSignature(before) && !provesSignature(after);
     const now = waitsAnew
       ? { ...known, validTo: Math.min(known.validTo, Math.floor(at / 1000) + pendingValidity) }
       : known;
@@ -146,7 +145,6 @@ export function computeProgress(order: KnownOrder, chainEvents: readonly OrderCh
         signedFee += BigInt(event.feeAmount);
         fee += BigInt(event.executedFee ?? 0) + BigInt(event.feeAmount);
         if (event.executedFee !== null) feeToken ??= event.sellToken;
-        signed = true; // the contract settles no other order
         break;
       case 'invalidation':
         invalidated = true;
@@ -236,7 +234,6 @@ function toLogEntries(
           created = true;
         }
         add('traded', event, { trade: { ordinal, completes, sellAmount, buyAmount, feeAmount } });
-        signed = true;
         break;
       }
       case 'invalidation':
@@ -314,8 +311,6 @@ function findNewOrder(events: readonly OrderChainEvent[]): NewOrder | undefined 
   }
   return undefined;
 }
-
-const countTrades = (events: readonly OrderChainEvent[]) => events.filter(({ type }) => type === 'trade').length;
 
 function fromChain({ uid, body, signingScheme, quotaClass, validTo }: NewOrder): KnownOrder {
   return {

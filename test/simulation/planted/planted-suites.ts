@@ -368,13 +368,6 @@ export const SUITE_FAULTS: readonly SuiteFault[] = [
     suite: 'test/integration/stores/memory.test.ts',
   },
   {
-    name: 'a refund inserts an order that retention has deleted',
-    file: 'src/records/project-order.ts',
-    find: 'after.length === before.length || findNewOrder(before) !== undefined;',
-    replace: 'after.length === before.length;',
-    suite: 'test/unit/records/project-order.test.ts',
-  },
-  {
     name: 'the time of a quote counts as that of the insert',
     file: 'src/orders/submit.ts',
     find: 'const since = readMonotonic(context.clock);',

@@ -394,18 +394,6 @@ describe('projection of an order from the chain', () => {
     expect(changed.rows.map(({ type }) => type)).toEqual(['insert']);
   });
 
-  test.each([
-    ['a refund', refund(PLACED, 7)],
-    ['an invalidation', invalidation(PLACED, 7)],
-  ])('stays deleted by retention when %s is read', (_, late) => {
-    const before = [placement(5), trade(PLACED, 6)];
-    const after = [...before, late];
-    expect(projectOrderState([{ uid: PLACED.uid, order: undefined, before, after }], 0)).toEqual({
-      rows: [],
-      events: [],
-    });
-  });
-
   test('is deleted with its placement, and all of its entries are reverted', () => {
     const before = [placement(5), trade(PLACED, 6)];
     const of = known(PLACED, { placedOnChain: true });
