@@ -3,6 +3,7 @@ import {
   assertKnownOptions,
   getEndpoint,
   MAX_TIMER,
+  MAX_UINT256,
   parseServiceUrl,
   readJsonResponse,
   requireFunctions,
@@ -99,6 +100,7 @@ function toEngineOrder(order: AuctionOrder): object {
     if (kind === 'buy') sellAmount = (sellAmount * MILLION) / (MILLION + ppm);
     else buyAmount = (buyAmount * MILLION + MILLION - ppm - 1n) / (MILLION - ppm);
   }
+  if (buyAmount > MAX_UINT256) buyAmount = MAX_UINT256; // no engine can fill such an order
   return {
     uid: order.uid,
     sellToken: order.sellToken,
