@@ -217,3 +217,19 @@ describe('budget of requests', () => {
     expect(new Set(reads.map((each) => 'startedAt' in each && each.startedAt)).size).toBe(2);
   });
 });
+
+it('the end of an older call does not reject the probe of a pause', async () => {
+  const clock = manualClock();
+  const budget = createBudget('host', clock, { ...LIMITS, rates: { ...LIMITS.rates, read: 0.5 } }, () => 0);
+  const older = await budget.acquire('read', WAIT);
+  clock.advance(2_001);
+  const paused = await budget.acquire('read', WAIT);
+  if (!('end' in older) || !('end' in paused)) throw new Error('a turn was refused');
+  paused.end({ kind: 'edge', reason: '429', delay: 500 });
+  clock.advance(600);
+  const probe = budget.acquire('read', WAIT);
+  await settle();
+  older.end('answered');
+  clock.advance(5_000);
+  expect(await probe).toHaveProperty('end');
+});
