@@ -55,7 +55,8 @@ export function renderTexts(
   return renderList(elements, (part) => part.map(({ json }) => json).join(','), work);
 }
 
-async function* divide<T>(elements: readonly T[], work: ReadOptions): AsyncGenerator<readonly T[]> {
+/** Divides a list into the parts of one step each. */
+export async function* divide<T>(elements: readonly T[], work: ReadOptions): AsyncGenerator<readonly T[]> {
   for (let i = 0; i < elements.length; i += STEP_SIZE) {
     if (i > 0) await nextStep(work);
     yield elements.slice(i, i + STEP_SIZE);

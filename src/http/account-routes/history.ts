@@ -5,10 +5,11 @@ import { assertKnownFilters } from '../../validation/options.ts';
 import { isTypeRequested } from '../accept.ts';
 import { type EstimateRows, readCost, readCount } from '../cost.ts';
 import { csvResponse, isCsvRequested, VARY } from '../csv.ts';
+import { divide, renderList } from '../json-array.ts';
 import type { ApiResponse } from '../message.ts';
 import { nextPageLink } from '../page-link.ts';
 import { queryInteger, queryText } from '../query.ts';
-import { jsonResponse } from '../response.ts';
+import { jsonText } from '../response.ts';
 import type { AccountCall, AccountRoute } from './route.ts';
 
 const GROWTH = 'page size and number of books; rows of the account for CSV without `limit`';
@@ -69,24 +70,25 @@ interface CsvFormat<T> {
 }
 
 /** Creates the response of a page, with the address of the next one (RFC 8288). @param csv - Absent: JSON. */
-function pageResponse<T>(
-  { query }: AccountCall,
+async function pageResponse<T>(
+  { query, work }: AccountCall,
   name: string,
   rows: readonly T[],
   next: string | undefined,
   csv: CsvFormat<T> | undefined,
-): ApiResponse {
+): Promise<ApiResponse> {
   const headers = { ...VARY, ...nextPageLink(query, next) };
-  if (csv === undefined) return jsonResponse(200, rows, headers);
-  return csvResponse(name, csv.header + rows.map(csv.toLine).join(''), headers);
+  if (csv === undefined) return jsonText(200, await renderList(rows, undefined, work), headers);
+  return streamCsv(name, csv, divide(rows, work), work, headers);
 }
 
-/** Responds with all rows. The first page is read before the response begins, so that its errors have a status. */
+/** Responds with all rows of some pages. The first is read before the response begins: its errors have a status. */
 async function streamCsv<T>(
   name: string,
   { header, toLine }: CsvFormat<T>,
   pages: AsyncIterable<readonly T[]>,
   work: ReadOptions,
+  headers: Readonly<Record<string, string>> = VARY,
 ): Promise<ApiResponse> {
   const iterator = pages[Symbol.asyncIterator]();
   const first = await iterator.next();
@@ -101,5 +103,5 @@ async function streamCsv<T>(
       await iterator.return?.();
     }
   }
-  return csvResponse(name, lines(), VARY);
+  return csvResponse(name, lines(), headers);
 }

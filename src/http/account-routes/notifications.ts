@@ -1,8 +1,10 @@
+import type { ReadOptions } from '../../concurrency/abort.ts';
 import { nextStep } from '../../concurrency/steps.ts';
 import { keccak256Text } from '../../crypto/keccak.ts';
 import type { Notification, NotificationQuery } from '../../notifications/index.ts';
 import { bytesToHex } from '../../protocol/hex.ts';
 import { READ, readCost, readCount, resumedRows } from '../cost.ts';
+import { divide, renderPages } from '../json-array.ts';
 import { nextPageLink } from '../page-link.ts';
 import { queryText } from '../query.ts';
 import { jsonResponse, jsonText } from '../response.ts';
@@ -27,12 +29,10 @@ const listNotifications: AccountRoute = {
     const page = await list(request);
     // A cache must not keep a list that lacks announcements.
     const caching = page.isIncomplete ? {} : CACHE_HEADERS;
-    if (page.next !== undefined && request.limit === undefined) {
-      const body = streamAll(page.notifications, page.next, (cursor) => list({ cursor }));
-      return { ...jsonText(200, '', caching), body };
-    }
-    const body = `[${page.notifications.join(',')}]`;
-    return jsonText(200, body, { ...caching, ...nextPageLink(query, page.next) });
+    const isWhole = request.limit === undefined;
+    const parts = divideAll(page, isWhole ? (cursor) => list({ cursor }) : undefined, work);
+    const body = await renderPages(parts, (texts) => texts.join(','));
+    return jsonText(200, body, { ...caching, ...(isWhole ? {} : nextPageLink(query, page.next)) });
   },
 };
 
@@ -89,19 +89,16 @@ const CACHE_HEADERS = { 'cache-control': 'public, max-age=300' };
 
 type Page = { readonly notifications: readonly string[]; readonly next?: string };
 
-/** Renders all pages as one array, with one page in memory at a time. */
-async function* streamAll(
-  first: readonly string[],
-  next: string,
-  read: (cursor: string) => Promise<Page>,
-): AsyncGenerator<string> {
-  yield `[${first.join(',')}`;
-  for (let cursor: string | undefined = next; cursor !== undefined; ) {
-    const page: Page = await read(cursor);
-    if (page.notifications.length > 0) yield `,${page.notifications.join(',')}`;
-    cursor = page.next;
+/** Divides a page into parts, and the pages that follow it. @param read - Absent: only this page. */
+async function* divideAll(
+  first: Page,
+  read: ((cursor: string) => Promise<Page>) | undefined,
+  work: ReadOptions,
+): AsyncGenerator<readonly string[]> {
+  for (let page: Page | undefined = first; page !== undefined; ) {
+    yield* divide(page.notifications, work);
+    page = page.next === undefined ? undefined : await read?.(page.next);
   }
-  yield ']';
 }
 
 function pageQuery(query: URLSearchParams): NotificationQuery {

@@ -100,6 +100,28 @@ describe('GET /accounts/{account}/orders', () => {
     expect(first).toEqual({ chainId: 1, env: 'production', order: orders[0] });
   });
 
+  it.each([
+    ['JSON', '', '"uid"'],
+    ['CSV', '&format=csv', '\n'],
+  ])('responds with a large page as %s in parts of 128', async (_, format, mark) => {
+    const { accounts, submit } = await historyFixture();
+    for (let i = 0; i < 150; i++) await submit(i % 3);
+    const answer = await createAccountApi(accounts).handle({
+      method: 'GET',
+      path: `/accounts/${OWNER}/orders`,
+      query: `limit=140${format}`,
+      header: () => undefined,
+      body: { type: 'none' },
+    });
+    expect(answer.headers['link']).toContain('rel="next"');
+    const parts: string[] = [];
+    assert.ok(typeof answer.body === 'object' && Symbol.asyncIterator in answer.body);
+    for await (const part of answer.body) parts.push(part);
+    // The head of the file is a line.
+    const counts = parts.map((part) => part.split(mark).length - 1).filter((count) => count > 1);
+    expect(counts).toEqual([128, 12]);
+  });
+
   it('lists no order twice and skips none when orders arrive between pages', async () => {
     const fixture = await historyFixture();
     const orders: Hex[] = [];

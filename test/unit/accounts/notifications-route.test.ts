@@ -67,22 +67,27 @@ describe('GET /accounts/{account}/notifications', () => {
     await close();
   });
 
-  test('returns everything without a limit', async () => {
+  test.each([
+    ['everything without a limit', '', 2500],
+    ['a page', 'limit=1000', 1000],
+  ])('returns %s in parts of 128', async (_, query, count) => {
     const { send, accounts, close } = await fixture(2500);
     const answer = await createAccountApi(accounts).handle({
       method: 'GET',
       path: PATH,
-      query: '',
+      query,
       header: () => undefined,
       body: { type: 'none' },
     });
-    let text = '';
+    const parts: string[] = [];
     assert.ok(typeof answer.body === 'object' && Symbol.asyncIterator in answer.body);
-    for await (const chunk of answer.body) text += chunk;
+    for await (const part of answer.body) parts.push(part);
     assert.deepEqual(
-      idsOf(text),
-      Array.from({ length: 2500 }, (_, n) => `id-${2499 - n}`),
+      idsOf(parts.join('')),
+      Array.from({ length: count }, (_, n) => `id-${2499 - n}`),
     );
+    // Each part is a step of the event loop.
+    assert.ok(Math.max(...parts.map((part) => part.split('"id"').length - 1)) <= 128);
     assert.equal((await send('HEAD', PATH)).status, 200);
     await close();
   });
