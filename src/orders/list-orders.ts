@@ -36,6 +36,9 @@ const SKIPPED_PER_STEP = 1000;
 /** Index entries that a search examines in one step. */
 const EXAMINED_PER_STEP = 4000;
 
+/** The same for the orders of an owner: their index has no tokens, so each order is read. */
+const OWNED_PER_STEP = 500;
+
 /** Index entries that a search examines at most. The page is then shorter than its limit, and has a next page. */
 const MAX_EXAMINED = 100_000;
 
@@ -164,6 +167,7 @@ async function readSteps(
   let { after, offset = 0 } = query;
   let last: OrderCursor | undefined;
   let left = query.limit;
+  const examine = query.owner === undefined ? EXAMINED_PER_STEP : OWNED_PER_STEP;
   for (let examined = 0; ; ) {
     const limit = Math.min(getStepSize(query.limit + 1), left + 1);
     const part = toQuery({ ...query, after, offset, limit });
@@ -184,15 +188,15 @@ async function readSteps(
       return found.length > page.length ? last : undefined;
     }
     const isPartial = found.length < limit;
-    examined += isPartial ? EXAMINED_PER_STEP : found.length;
-    await endStep(options, found.length + (isPartial ? EXAMINED_PER_STEP / SKIPPED_PER_ROW : 0));
+    examined += isPartial ? examine : found.length;
+    await endStep(options, found.length + (isPartial ? Math.ceil(examine / SKIPPED_PER_ROW) : 0));
     if (examined >= MAX_EXAMINED) return next;
     after = next;
     offset = 0;
   }
 
   async function scan(part: OrderQuery): Promise<OrderScan> {
-    return (await orders.scan?.(part, EXAMINED_PER_STEP)) ?? { orders: [] };
+    return (await orders.scan?.(part, examine)) ?? { orders: [] };
   }
 
   async function listPage(part: OrderQuery): Promise<OrderScan> {

@@ -11,6 +11,8 @@ import { createGate, recordingStore, uidOf } from './recording-store.ts';
 const LONG_STEP = 64;
 /** Index entries that one step of a search examines. */
 const EXAMINED = 4000;
+/** The same if each order is read. */
+const OWNED = 500;
 
 type Query = Parameters<typeof listOrders>[0];
 
@@ -285,16 +287,23 @@ describe('search', () => {
       matching: [5, 4500, 4501, 9000],
       scan: 'texts',
     });
-    const page = await list({ limit: 2, owner: ALICE });
+    const page = await list({ limit: 2, sellToken: ALICE });
     expect(uidsOf(page)).toEqual([5, 4500].map(uidOf));
     expect(page.next).toEqual(cursorOf(4500));
     expect(lists).toEqual([]);
     expect(scans).toStrictEqual([
-      { query: { owner: ALICE, limit: 3 }, examine: EXAMINED },
-      { query: { owner: ALICE, after: cursorOf(3999), limit: 2 }, examine: EXAMINED },
+      { query: { sellToken: ALICE, limit: 3 }, examine: EXAMINED },
+      { query: { sellToken: ALICE, after: cursorOf(3999), limit: 2 }, examine: EXAMINED },
     ]);
     // The order and the examined entries of the first step, then the two orders of the second.
     expect(meter.rows).toBe(1 + 500 + 2);
+  });
+
+  test('examines fewer entries per step if each order is read', async () => {
+    const { list, scans, meter } = fixture({ entries: 2000, matching: [1200], scan: 'texts' });
+    expect(uidsOf(await list({ limit: 2, owner: ALICE }))).toEqual([uidOf(1200)]);
+    expect(scans.map(({ examine }) => examine)).toEqual([OWNED, OWNED, OWNED, OWNED]);
+    expect(meter.rows).toBe(3 * 63 + 1);
   });
 
   test('of the last orders has no next page', async () => {
