@@ -13,6 +13,15 @@ export interface Column {
   readonly type: ColumnType;
 }
 
+/** Creates the columns of a table, each with the function that reads its value, and the function that makes a row. */
+export function defineColumns<Source extends readonly unknown[]>(
+  readers: Readonly<Record<string, readonly [type: ColumnType, read: (...source: Source) => Value]>>,
+) {
+  const columns = Object.entries(readers).map(([name, [type]]): Column => ({ name, type }));
+  const toRow = (...source: Source): Row => Object.values(readers).map(([, read]) => read(...source));
+  return { columns, toRow };
+}
+
 /** Rows to export, in batches. */
 export interface Table {
   readonly columns: readonly Column[];

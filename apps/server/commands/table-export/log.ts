@@ -1,16 +1,17 @@
-import type { Store, StoredEvent } from 'intentbook';
-
 /** Log entries per step. */
 const BATCH = 500;
 
+/** Reads the entries of a log above an id. */
+type ReadAfter<Entry> = (id: number, limit: number) => Promise<readonly Entry[]>;
+
 /** Iterates over the entries of a log above `after`, up to `through`. */
-export async function* readLog(
-  { events }: Pick<Store, 'events'>,
+export async function* readLog<Entry extends { readonly id: number }>(
+  readAfter: ReadAfter<Entry>,
   after: number,
   through: number,
-): AsyncGenerator<readonly StoredEvent[]> {
+): AsyncGenerator<readonly Entry[]> {
   for (let last = after; last < through; ) {
-    const batch = (await events.after(last, BATCH)).filter(({ id }) => id <= through);
+    const batch = (await readAfter(last, BATCH)).filter(({ id }) => id <= through);
     const end = batch.at(-1);
     if (end === undefined) return;
     yield batch;
@@ -19,13 +20,12 @@ export async function* readLog(
 }
 
 /**
- * @param readAfter - Reads entries of the log.
  * @throws Error if a position is not one of the log, for example after a restore from a backup, or if entries after it
  * have been deleted.
  */
 export async function assertCursor(
   { retention }: { readonly retention: { prunedThrough(): Promise<number> } },
-  readAfter: (id: number, limit: number) => Promise<readonly { readonly id: number }[]>,
+  readAfter: ReadAfter<{ readonly id: number }>,
   after: number,
   last: number,
 ): Promise<void> {

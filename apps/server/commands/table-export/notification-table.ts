@@ -1,24 +1,24 @@
 import type { AccountStore } from 'intentbook';
 import type { Notification } from 'intentbook/accounts';
-import type { Column, Row, Table } from './columns.ts';
-import { assertCursor } from './log.ts';
+import { defineColumns, type Row, type Table } from './columns.ts';
+import { assertCursor, readLog } from './log.ts';
 
-const COLUMNS: readonly Column[] = [
-  { name: 'log_id', type: 'integer' },
-  { name: 'event', type: 'text' },
-  { name: 'id', type: 'text' },
-  { name: 'account', type: 'text' },
-  { name: 'type', type: 'text' },
-  { name: 'time', type: 'time' },
-  { name: 'chain_id', type: 'integer' },
-  { name: 'env', type: 'text' },
-  { name: 'order_uid', type: 'text' },
-  { name: 'message', type: 'text' },
-  { name: 'metadata', type: 'text' },
-];
+/** Documented members of the metadata. */
+type Metadata = { readonly chainId?: number; readonly env?: string; readonly orderUid?: string };
 
-/** Entries of the account log per step. */
-const BATCH = 500;
+const { columns, toRow } = defineColumns<[logId: number, event: string, notification: Notification]>({
+  log_id: ['integer', (logId) => logId],
+  event: ['text', (_, event) => event],
+  id: ['text', (_id, _event, notification) => notification.id],
+  account: ['text', (_id, _event, notification) => notification.account],
+  type: ['text', (_id, _event, notification) => notification.type],
+  time: ['time', (_id, _event, notification) => Date.parse(notification.timestamp)],
+  chain_id: ['integer', (_id, _event, { metadata }) => (metadata as Metadata).chainId ?? null],
+  env: ['text', (_id, _event, { metadata }) => (metadata as Metadata).env ?? null],
+  order_uid: ['text', (_id, _event, { metadata }) => (metadata as Metadata).orderUid ?? null],
+  message: ['text', (_id, _event, notification) => notification.message],
+  metadata: ['text', (_id, _event, notification) => JSON.stringify(notification.metadata)],
+});
 
 /**
  * Creates the table of notifications of all accounts: the entries `notification` and `withdrawn` of the account log.
@@ -30,31 +30,10 @@ export async function exportNotifications({ notifications, retention }: AccountS
   if (after > 0) await assertCursor({ retention }, notifications.after, after, cursor);
 
   async function* read(): AsyncGenerator<readonly Row[]> {
-    for (let last = after; last < cursor; ) {
-      const entries = (await notifications.after(last, BATCH)).filter(({ id }) => id <= cursor);
-      const end = entries.at(-1);
-      if (end === undefined) return;
+    for await (const entries of readLog(notifications.after, after, cursor)) {
       yield entries.map(({ id, type, body }) => toRow(id, type, JSON.parse(body) as Notification)); // as stored
-      last = end.id;
     }
   }
 
-  return { columns: COLUMNS, batches: read(), cursor, total: cursor - after };
-}
-
-function toRow(logId: number, event: string, { id, account, type, timestamp, message, metadata }: Notification): Row {
-  const { chainId, env, orderUid } = metadata as { chainId?: number; env?: string; orderUid?: string }; // documented
-  return [
-    logId,
-    event,
-    id,
-    account,
-    type,
-    Date.parse(timestamp),
-    chainId ?? null,
-    env ?? null,
-    orderUid ?? null,
-    message,
-    JSON.stringify(metadata),
-  ];
+  return { columns, batches: read(), cursor, total: cursor - after };
 }

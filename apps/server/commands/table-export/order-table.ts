@@ -1,31 +1,32 @@
 import type { Hex, Order, Store, StoredOrder } from 'intentbook';
 import { countOrders, readPages } from '../walk.ts';
-import type { Column, Row, Table } from './columns.ts';
+import { defineColumns, type Row, type Table } from './columns.ts';
 import { assertCursor, readLog } from './log.ts';
 
-const COLUMNS: readonly Column[] = [
-  { name: 'uid', type: 'text' },
-  { name: 'created_at', type: 'time' },
-  { name: 'state', type: 'text' },
-  { name: 'kind', type: 'text' },
-  { name: 'class', type: 'text' },
-  { name: 'owner', type: 'text' },
-  { name: 'receiver', type: 'text' },
-  { name: 'sell_token', type: 'text' },
-  { name: 'buy_token', type: 'text' },
-  { name: 'sell_amount', type: 'amount' },
-  { name: 'buy_amount', type: 'amount' },
-  { name: 'fee_amount', type: 'amount' },
-  { name: 'executed_sell_amount', type: 'amount' },
-  { name: 'executed_buy_amount', type: 'amount' },
-  { name: 'executed_fee', type: 'amount' },
-  { name: 'executed_fee_token', type: 'text' },
-  { name: 'valid_to', type: 'time' },
-  { name: 'partially_fillable', type: 'boolean' },
-  { name: 'signing_scheme', type: 'text' },
-  { name: 'app_data', type: 'text' },
-  { name: 'version', type: 'integer' },
-];
+/** The columns of an order. Its state does not depend on the time: `valid_to` shows whether an open one is expired. */
+const { columns, toRow } = defineColumns<[stored: StoredOrder, order: Order]>({
+  uid: ['text', (stored) => stored.uid],
+  created_at: ['time', (stored) => stored.creationDate],
+  state: ['text', (stored) => stored.state],
+  kind: ['text', (_, order) => order.kind],
+  class: ['text', (_, order) => order.class],
+  owner: ['text', (_, order) => order.owner],
+  receiver: ['text', (_, order) => order.receiver],
+  sell_token: ['text', (_, order) => order.sellToken],
+  buy_token: ['text', (_, order) => order.buyToken],
+  sell_amount: ['amount', (_, order) => order.sellAmount],
+  buy_amount: ['amount', (_, order) => order.buyAmount],
+  fee_amount: ['amount', (_, order) => order.feeAmount],
+  executed_sell_amount: ['amount', (stored) => stored.executedSellAmount],
+  executed_buy_amount: ['amount', (stored) => stored.executedBuyAmount],
+  executed_fee: ['amount', (stored) => stored.executedFee],
+  executed_fee_token: ['text', (stored) => stored.executedFeeToken],
+  valid_to: ['time', (stored) => stored.validTo * 1000],
+  partially_fillable: ['boolean', (_, order) => order.partiallyFillable],
+  signing_scheme: ['text', (_, order) => order.signingScheme],
+  app_data: ['text', (_, order) => order.appData],
+  version: ['integer', (stored) => stored.version],
+});
 
 /**
  * Creates the table of orders. Without `after` it has all orders, newest first. Otherwise it has the orders with a log
@@ -34,49 +35,23 @@ const COLUMNS: readonly Column[] = [
 export async function exportOrders(store: Store, after: number | undefined): Promise<Table> {
   const cursor = await store.events.last();
   if (after === undefined) {
-    return { columns: COLUMNS, batches: readAll(store), cursor, total: await countOrders(store) };
+    return { columns, batches: readAll(store), cursor, total: await countOrders(store) };
   }
   await assertCursor(store, store.events.after, after, cursor);
-  return { columns: COLUMNS, batches: readChanged(store, after, cursor), cursor };
+  return { columns, batches: readChanged(store, after, cursor), cursor };
 }
 
 async function* readAll(store: Store): AsyncGenerator<readonly Row[]> {
-  for await (const page of readPages(store)) yield page.map(toRow);
+  for await (const page of readPages(store)) yield page.map(toOrderRow);
 }
 
 async function* readChanged(store: Store, after: number, through: number): AsyncGenerator<readonly Row[]> {
   const seen = new Set<Hex>();
-  for await (const events of readLog(store, after, through)) {
+  for await (const events of readLog(store.events.after, after, through)) {
     const changed = [...new Set(events.map(({ uid }) => uid))].filter((uid) => !seen.has(uid));
     for (const uid of changed) seen.add(uid);
-    if (changed.length > 0) yield (await store.orders.get(changed)).map(toRow);
+    if (changed.length > 0) yield (await store.orders.get(changed)).map(toOrderRow);
   }
 }
 
-/** Converts an order. Its state does not depend on the time: `valid_to` shows whether an open order is expired. */
-function toRow(stored: StoredOrder): Row {
-  const order = JSON.parse(stored.body) as Order; // the body of an order
-  return [
-    stored.uid,
-    stored.creationDate,
-    stored.state,
-    order.kind,
-    order.class,
-    order.owner,
-    order.receiver,
-    order.sellToken,
-    order.buyToken,
-    order.sellAmount,
-    order.buyAmount,
-    order.feeAmount,
-    stored.executedSellAmount,
-    stored.executedBuyAmount,
-    stored.executedFee,
-    stored.executedFeeToken,
-    stored.validTo * 1000,
-    order.partiallyFillable,
-    order.signingScheme,
-    order.appData,
-    stored.version,
-  ];
-}
+const toOrderRow = (stored: StoredOrder) => toRow(stored, JSON.parse(stored.body) as Order); // the body of an order

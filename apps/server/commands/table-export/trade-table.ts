@@ -1,28 +1,31 @@
-import type { Address, Hex, Store, StoredEvent } from 'intentbook';
-import type { Column, Row, Table } from './columns.ts';
+import type { Hex, Order, Store, StoredEvent } from 'intentbook';
+import { defineColumns, type Row, type Table } from './columns.ts';
 import { assertCursor, readLog } from './log.ts';
 
-const COLUMNS: readonly Column[] = [
-  { name: 'log_id', type: 'integer' },
-  { name: 'event', type: 'text' },
-  { name: 'time', type: 'time' },
-  { name: 'block_number', type: 'integer' },
-  { name: 'log_index', type: 'integer' },
-  { name: 'block_hash', type: 'text' },
-  { name: 'transaction_hash', type: 'text' },
-  { name: 'order_uid', type: 'text' },
-  { name: 'owner', type: 'text' },
-  { name: 'sell_token', type: 'text' },
-  { name: 'buy_token', type: 'text' },
-  { name: 'sell_amount', type: 'amount' },
-  { name: 'buy_amount', type: 'amount' },
-  { name: 'fee_amount', type: 'amount' },
-];
+type Tokens = Pick<Order, 'sellToken' | 'buyToken'>;
 
-interface Tokens {
-  readonly sellToken: Address;
-  readonly buyToken: Address;
-}
+type Cause = NonNullable<StoredEvent['cause']>;
+
+/** The amounts of a reverted trade are negative. */
+const signed = ({ type }: StoredEvent, amount: string | undefined = '0') =>
+  type === 'reverted' && amount !== '0' ? `-${amount}` : amount;
+
+const { columns, toRow } = defineColumns<[event: StoredEvent, cause: Cause, tokens: Tokens | undefined]>({
+  log_id: ['integer', (event) => event.id],
+  event: ['text', (event) => event.type],
+  time: ['time', (event) => event.at],
+  block_number: ['integer', (_, cause) => cause.position.blockNumber],
+  log_index: ['integer', (_, cause) => cause.position.logIndex],
+  block_hash: ['text', (_, cause) => cause.position.blockHash],
+  transaction_hash: ['text', (_, cause) => cause.position.transactionHash],
+  order_uid: ['text', (event) => event.uid],
+  owner: ['text', (event) => event.owner],
+  sell_token: ['text', (_event, _cause, tokens) => tokens?.sellToken ?? null],
+  buy_token: ['text', (_event, _cause, tokens) => tokens?.buyToken ?? null],
+  sell_amount: ['amount', (event, { trade }) => signed(event, trade?.sellAmount)],
+  buy_amount: ['amount', (event, { trade }) => signed(event, trade?.buyAmount)],
+  fee_amount: ['amount', (event, { trade }) => signed(event, trade?.feeAmount)],
+});
 
 /**
  * Creates the table of trades: the entries `traded` of the log, and `reverted` for each trade whose block was rolled
@@ -33,15 +36,15 @@ interface Tokens {
 export async function exportTrades(store: Store, after = 0): Promise<Table> {
   const cursor = await store.events.last();
   if (after > 0) await assertCursor(store, store.events.after, after, cursor);
-  return { columns: COLUMNS, batches: readTrades(store, after, cursor), cursor };
+  return { columns, batches: readTrades(store, after, cursor), cursor };
 }
 
 async function* readTrades(store: Store, after: number, through: number): AsyncGenerator<readonly Row[]> {
-  for await (const events of readLog(store, after, through)) {
+  for await (const events of readLog(store.events.after, after, through)) {
     const trades = events.filter(({ cause }) => cause?.trade !== undefined);
     if (trades.length === 0) continue;
     const tokens = await readTokens(store, [...new Set(trades.map(({ uid }) => uid))]);
-    yield trades.flatMap((event) => toRow(event, tokens.get(event.uid)) ?? []);
+    yield trades.flatMap((event) => (event.cause ? [toRow(event, event.cause, tokens.get(event.uid))] : []));
   }
 }
 
@@ -55,29 +58,4 @@ async function readTokens({ orders, chain }: Store, uids: readonly Hex[]): Promi
     if (trade !== undefined) tokens.set(uid, trade);
   }
   return tokens;
-}
-
-function toRow({ id, type, at, uid, owner, cause }: StoredEvent, tokens: Tokens | undefined): Row[] | undefined {
-  if (cause?.trade === undefined) return undefined;
-  const { position, trade } = cause;
-  const sign = type === 'reverted' ? '-' : '';
-  const signed = (amount: string) => (amount === '0' ? amount : `${sign}${amount}`);
-  return [
-    [
-      id,
-      type,
-      at,
-      position.blockNumber,
-      position.logIndex,
-      position.blockHash,
-      position.transactionHash,
-      uid,
-      owner,
-      tokens?.sellToken ?? null,
-      tokens?.buyToken ?? null,
-      signed(trade.sellAmount),
-      signed(trade.buyAmount),
-      signed(trade.feeAmount),
-    ],
-  ];
 }
