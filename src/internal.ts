@@ -83,6 +83,7 @@ export { FORGOTTEN, getReferralText, REFERRAL_FEEDS } from './store-kit/forgotte
 export { createInMemoryLeases } from './store-kit/in-memory-leases.ts';
 export { CLAIM_WINDOW, type DueDelivery, getLaneLimit, selectDeliveries } from './store-kit/select-deliveries.ts';
 export { addZone, parseDateTime } from './validation/date.ts';
+export { defined } from './validation/defined.ts';
 export { formatError } from './validation/error-text.ts';
 export {
   assertKnownOptions,

@@ -10,7 +10,7 @@ import {
   signingDomain,
   typedDataDigest,
 } from 'intentbook/sign';
-import { assertKnownOptions, MAX_UINT256 } from '#internal';
+import { assertKnownOptions, defined, MAX_UINT256 } from '#internal';
 import { keccakHex } from './abi.ts';
 import { checkTokenAmount, checkValidity } from './arguments.ts';
 import type { SandboxAccount, SandboxChain, SandboxOwner } from './chain.ts';
@@ -282,9 +282,3 @@ type TermMembers = Partial<Record<'sell' | 'buy' | 'for' | 'with', TokenAmount>>
   kind?: 'sell' | 'buy';
   fee?: TokenAmount;
 };
-
-/** Removes the members that are undefined. */
-function defined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const members = Object.entries(value).filter(([, member]) => member !== undefined);
-  return Object.fromEntries(members) as { [K in keyof T]?: Exclude<T[K], undefined> }; // the members that are left
-}

@@ -2,7 +2,7 @@ import { join, parse, resolve } from 'node:path';
 import type { AccountStore, Channel } from 'intentbook';
 import type { Accounts, AffiliatesOptions } from 'intentbook/accounts';
 import { createAccounts } from 'intentbook/accounts';
-import { PRODUCTION_DOMAIN_NAME } from '#internal';
+import { defined, PRODUCTION_DOMAIN_NAME } from '#internal';
 import { getAddress, type Pooler, type ServerPlan } from '../config/plan.ts';
 import { requirePackage } from '../require-package.ts';
 import { payoutFile } from './affiliate-payouts.ts';
@@ -12,7 +12,7 @@ import { cmsAnnouncements } from './cms.ts';
 import { type OpenBook, toSessionOptions } from './open-books.ts';
 import { poolSources } from './pool-sources.ts';
 import { simulatorOptions } from './simulator-options.ts';
-import { tokenBalanceSources, tokenHolderSources } from './token-sources.ts';
+import { tokenSources } from './token-sources.ts';
 import { slippageOptions, usdPriceOptions } from './usd-price-options.ts';
 import type { LeaseWait } from './wait-for-lease.ts';
 import { waitForLease } from './wait-for-lease.ts';
@@ -49,17 +49,14 @@ export async function openAccounts({
     store: await accountStoreAt(location, { folder, migrate: migrates(plan), pooler: findPooler(plan, location) }),
     notifications,
     revertedNotifications,
-    ...(publicUrl === undefined ? {} : { audience: new URL(publicUrl).host }),
-    ...(retention === undefined ? {} : { retention }),
+    ...defined({ audience: publicUrl && new URL(publicUrl).host, retention, mainnet }),
     fundingInterval: fundingCheck === 'off' ? fundingCheck : fundingCheck * 1000,
     affiliates: affiliateOptions(plan, folder),
     usdPrices: await usdPriceOptions(plan, deployments),
     pools: await poolSources(plan, async (chainId, token) => (await accounts.usdPrices.get(chainId, token))?.price),
-    tokenHolders: await tokenHolderSources(plan),
-    tokenBalances: await tokenBalanceSources(plan),
+    ...(await tokenSources(plan)),
     simulators: await simulatorOptions(plan),
     slippage: await slippageOptions(plan),
-    ...(mainnet === undefined ? {} : { mainnet }),
     channels: await createChannels(plan),
     ...(plan.settings.cms === undefined ? {} : { announcements: cmsAnnouncements(plan.settings.cms) }),
     onFailure: (failure) => deployments[0]?.book.reportError(failure),
@@ -79,13 +76,13 @@ function affiliateOptions(plan: ServerPlan, folder: string): AffiliatesOptions {
   const domainName = getAffiliateDomain(plan);
   const { affiliateTerms: terms, affiliateTermsByCode: termsByCode } = settings;
   const { affiliateStatistics: source, affiliatePayouts: payouts } = settings;
-  return {
-    ...(domainName === undefined ? {} : { domainName }),
-    ...(terms === undefined ? {} : { terms }),
-    ...(termsByCode === undefined ? {} : { termsByCode }),
-    ...(source === undefined ? {} : { statistics: source === 'own' ? source : httpStatistics(source) }),
-    ...(payouts === undefined ? {} : { payouts: payoutFile(resolve(folder, payouts)) }),
-  };
+  return defined({
+    domainName,
+    terms,
+    termsByCode,
+    statistics: source === undefined || source === 'own' ? source : httpStatistics(source),
+    payouts: payouts === undefined ? undefined : payoutFile(resolve(folder, payouts)),
+  });
 }
 
 /** Returns the nodes of the mainnet book, if there is one, for contract wallets. */

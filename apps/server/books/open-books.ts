@@ -1,7 +1,7 @@
 import type { Address, ApiOptions, Domain, OrderBook, PolicyContext, RetentionOptions, Store } from 'intentbook';
 import { createOrderBook, systemClock } from 'intentbook';
 import type { ChainState } from 'intentbook/prometheus';
-import { chainById, deployment, type Environment } from '#internal';
+import { chainById, defined, deployment, type Environment } from '#internal';
 import { type BookPlan, getAddress, type Pooler, type StoreLocation } from '../config/plan.ts';
 import type { ChainChange } from './chain-monitor.ts';
 import { reportChainChanges } from './chain-monitor.ts';
@@ -256,10 +256,4 @@ export function toSessionOptions(pooler: Pooler | undefined) {
 export function getStoreName(place: StoreLocation): string | undefined {
   if (place.kind === 'memory') return undefined;
   return place.kind === 'file' ? place.path : `${getAddress(place.url)}, schema ${place.schema}`;
-}
-
-/** Removes members that are undefined. */
-function defined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  const given = Object.entries(value).filter(([, member]) => member !== undefined);
-  return Object.fromEntries(given) as { [K in keyof T]: Exclude<T[K], undefined> }; // a subset of the members
 }

@@ -1,5 +1,5 @@
 import type { BundleSimulator } from 'intentbook';
-import { chainById } from '#internal';
+import { chainById, defined } from '#internal';
 import type { ServerPlan } from '../config/plan.ts';
 import { createNodeClient } from './chain-options.ts';
 
@@ -12,13 +12,10 @@ export async function simulatorOptions({ settings, books }: ServerPlan): Promise
     if (settings.tenderly !== undefined) {
       const { tenderlySimulator } = await import('intentbook/simulators');
       simulators[chainId] = tenderlySimulator({ chainId, ...settings.tenderly });
-    } else if (rpc.length > 0) simulators[chainId] = await nodeSimulator(rpc, wrappedNative);
+    } else if (rpc.length > 0) {
+      const { viemSimulator } = await import('intentbook/viem');
+      simulators[chainId] = viemSimulator(await createNodeClient(rpc), defined({ wrappedNative }));
+    }
   }
   return simulators;
-}
-
-async function nodeSimulator(rpc: readonly string[], wrappedNative: string | undefined): Promise<BundleSimulator> {
-  const client = await createNodeClient(rpc);
-  const { viemSimulator } = await import('intentbook/viem');
-  return viemSimulator(client, wrappedNative === undefined ? {} : { wrappedNative });
 }

@@ -1,20 +1,13 @@
-import type { TokenBalanceSource, TokenHolderSource } from 'intentbook';
 import type { ServerPlan } from '../config/plan.ts';
 
-/** Creates the source of token holders: the URLs of all books. */
-export async function tokenHolderSources(plan: ServerPlan): Promise<TokenHolderSource[]> {
-  const urls = getUrls(plan, 'tokenHoldersUrl');
-  if (urls === undefined) return [];
-  const { jsonTokenHolders } = await import('intentbook/prices');
-  return [jsonTokenHolders({ urls })];
-}
-
-/** Creates the source of the balances of accounts: the URLs of all books. */
-export async function tokenBalanceSources(plan: ServerPlan): Promise<TokenBalanceSource[]> {
-  const urls = getUrls(plan, 'tokenBalancesUrl');
-  if (urls === undefined) return [];
-  const { alchemyTokenBalances } = await import('intentbook/prices');
-  return [alchemyTokenBalances({ urls })];
+/** Creates the sources of token holders and of the balances of accounts: the URLs of all books. */
+export async function tokenSources(plan: ServerPlan) {
+  const { alchemyTokenBalances, jsonTokenHolders } = await import('intentbook/prices');
+  const [holders, balances] = [getUrls(plan, 'tokenHoldersUrl'), getUrls(plan, 'tokenBalancesUrl')];
+  return {
+    tokenHolders: holders === undefined ? [] : [jsonTokenHolders({ urls: holders })],
+    tokenBalances: balances === undefined ? [] : [alchemyTokenBalances({ urls: balances })],
+  };
 }
 
 /** Returns the URLs of a setting by chain id: that of the first book of a chain. `undefined` if no book has one. */

@@ -1,7 +1,7 @@
 import type { UsdPriceSource } from 'intentbook';
 import type { SlippageOptions, UsdPricesOptions } from 'intentbook/accounts';
 import type { CoinGeckoOptions, DollarToken } from 'intentbook/prices';
-import { CHAINS } from '#internal';
+import { CHAINS, defined } from '#internal';
 import type { ServerPlan } from '../config/plan.ts';
 import type { OpenBook } from './open-books.ts';
 import { priceTable } from './quote-options.ts';
@@ -42,11 +42,7 @@ export async function slippageOptions({ settings, books }: ServerPlan): Promise<
 }
 
 function coinGeckoOptions({ apiKey, plan, url }: NonNullable<ServerPlan['settings']['coinGecko']>): CoinGeckoOptions {
-  return {
-    ...(apiKey === undefined ? {} : { apiKey }),
-    ...(plan === undefined ? {} : { plan }),
-    ...(url === undefined ? {} : { baseUrl: url }),
-  };
+  return defined({ apiKey, plan, baseUrl: url });
 }
 
 /** Returns the token of each chain that is worth one dollar. */

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { AccountStore, Address, Domain, Store } from 'intentbook';
 import { systemClock } from 'intentbook';
-import { chainById, deployment } from '#internal';
+import { chainById, defined, deployment } from '#internal';
 import { createChainOptions } from '../books/chain-options.ts';
 import { accountStoreAt, defaultLocation, isDatabase } from '../books/open-accounts.ts';
 import { withStore } from '../books/open-books.ts';
@@ -357,8 +357,4 @@ function getDomain({ settings, environment, chainId }: BookPlan): Domain {
   // Validated by the settings.
   const settlementContract = (settings.settlementContract ?? known).toLowerCase() as Domain['settlementContract'];
   return { chainId, settlementContract };
-}
-
-function defined<T extends object>(value: T): object {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined));
 }
