@@ -157,7 +157,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
   }
 
   try {
-    const observe = rateLimit === 'off' ? () => {} : createProxyNotice(trustedProxies ?? [], observer.leaseWait.onWait);
+    const observe = rateLimit === 'off' ? () => {} : createProxyNotice(trustedProxies, observer.leaseWait.onWait);
     const handle = (request: ApiRequest) => {
       observe(request);
       return current.handle(request);

@@ -1,21 +1,16 @@
-import type { ChainClient, OrderBookOptions, QuoteVerifier, VaultReader } from 'intentbook';
+import type { ChainClient, OrderBookOptions } from 'intentbook';
 import type { PublicClient } from 'viem';
+import { defined } from '#internal';
 import { requirePackage } from '../require-package.ts';
+import type { ParsedBookSettings } from '../settings/schema.ts';
 
-/** The chain options of a book. */
-export interface NodeOptions {
-  /** URLs of nodes, the preferred one first. */
-  readonly rpc?: readonly string[] | undefined;
-  readonly fromBlock?: number | undefined;
-  readonly pollInterval?: number | undefined;
-  readonly reorgLimit?: number | undefined;
-  /** Contracts that place orders on chain. */
-  readonly onchainOrderContracts?: readonly string[] | undefined;
-  /** Contract with `isSanctioned(address)`. */
-  readonly sanctionsOracle?: string | undefined;
-  /** Maximum gas of the hooks and the contract signature of an order. Default: 8000000. */
-  readonly maxOrderGas?: number | undefined;
-}
+/** The settings of the chain of a book. */
+type NodeOptions = Partial<
+  Pick<
+    ParsedBookSettings,
+    'rpc' | 'fromBlock' | 'pollInterval' | 'reorgLimit' | 'onchainOrderContracts' | 'sanctionsOracle' | 'maxOrderGas'
+  >
+>;
 
 /** Maximum number of requests per batch, which many providers allow. */
 const BATCH = 100;
@@ -25,18 +20,6 @@ export async function mainnetChain(rpc: readonly string[] = []): Promise<ChainCl
   if (rpc.length === 0) return undefined;
   const client = await createNodeClient(rpc, '--affiliate-rpc');
   return (await import('intentbook/viem')).viemChain(client);
-}
-
-/** Creates the verifier of quotes over several nodes. */
-export async function createQuoteVerifier(rpc: readonly string[]): Promise<QuoteVerifier> {
-  const { viemQuoteVerifier } = await import('intentbook/viem');
-  return viemQuoteVerifier(await createNodeClient(rpc));
-}
-
-/** Creates the reader of vaults on the nodes of a book. */
-export async function createVaultReader(rpc: readonly string[]): Promise<VaultReader> {
-  const { viemVaults } = await import('intentbook/viem');
-  return viemVaults(await createNodeClient(rpc));
 }
 
 /** Creates a client over several nodes, the preferred one first. */
@@ -72,10 +55,7 @@ export async function createChainOptions({
     ...(oracle === undefined ? {} : { isDenied: sanctionsOracle(client, oracle) }),
     indexer: {
       sources,
-      ...(fromBlock === undefined ? {} : { fromBlock }),
-      ...(pollInterval === undefined ? {} : { pollInterval }),
-      ...(reorgLimit === undefined ? {} : { reorgLimit }),
-      ...(onchainOrderContracts === undefined ? {} : { onchainOrderContracts }),
+      ...defined({ fromBlock, pollInterval, reorgLimit, onchainOrderContracts }),
     },
   };
 }

@@ -2,14 +2,7 @@ import { type Address, type AuctionOptions, type FeePolicyOption, systemClock } 
 import { NATIVE_MARKER } from '#internal';
 import { readJsonc } from '../config/jsonc.ts';
 import { type FeePolicySetting, feePolicies } from '../settings/fee-settings.ts';
-
-/** The settings that determine the fees of a book. */
-export interface FeeSettings {
-  /** Parts per million. */
-  readonly volumeFee?: number | undefined;
-  /** Policies, or a JSON file with them. */
-  readonly feePolicies?: string | FeePolicySetting | undefined;
-}
+import type { ParsedBookSettings } from '../settings/schema.ts';
 
 /** The fee options of a book. */
 export type Fees = Required<Pick<AuctionOptions, 'protocolFees'>> & Pick<AuctionOptions, 'upcomingFees'>;
@@ -19,7 +12,10 @@ export type Fees = Required<Pick<AuctionOptions, 'protocolFees'>> & Pick<Auction
  *
  * @throws TypeError naming the problem of the file, or for `volumeFee` together with `feePolicies`.
  */
-export async function readFees({ volumeFee, feePolicies: given }: FeeSettings): Promise<Fees> {
+export async function readFees({
+  volumeFee,
+  feePolicies: given,
+}: Pick<ParsedBookSettings, 'volumeFee' | 'feePolicies'>): Promise<Fees> {
   if (given === undefined)
     return { protocolFees: volumeFee === undefined ? [] : [{ kind: 'volume', factor: volumeFee }] };
   if (volumeFee !== undefined) throw new TypeError('volumeFee must not be given together with feePolicies');

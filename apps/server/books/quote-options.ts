@@ -1,32 +1,29 @@
 import type { Estimator, QuoteOptions } from 'intentbook';
 import type { FixedPrice } from 'intentbook/estimators';
-import { parseDecimal } from '#internal';
+import { defined, parseDecimal } from '#internal';
 import { readJsonc } from '../config/jsonc.ts';
-import { createQuoteVerifier, createVaultReader } from './chain-options.ts';
+import type { ParsedBookSettings } from '../settings/schema.ts';
+import { createNodeClient } from './chain-options.ts';
 
-/** The quote options of a book. */
-export interface PriceOptions {
+/** What the quotes of a book depend on. */
+export interface PriceOptions
+  extends Partial<
+    Pick<
+      ParsedBookSettings,
+      | 'prices'
+      | 'solvers'
+      | 'quoteDrivers'
+      | 'gasPrice'
+      | 'orderQuoteTimeout'
+      | 'minUnverifiedGas'
+      | 'maxUnverifiedGas'
+      | 'verifyQuotes'
+      | 'vaultPrices'
+      | 'rpc'
+    >
+  > {
   readonly chain: string;
-  /** Fixed prices, a JSON file with them, or `off`. Default: test tokens on Sepolia, none elsewhere. */
-  readonly prices?: string | PriceTable | undefined;
-  /** URLs of solver engines. */
-  readonly solvers?: readonly string[] | undefined;
-  /** URLs of drivers. */
-  readonly quoteDrivers?: readonly string[] | undefined;
-  /** Wei for one unit of gas, as a decimal number. Default: one gwei. */
-  readonly gasPrice?: string | undefined;
   readonly volumeFee?: QuoteOptions['volumeFee'] | undefined;
-  /** Time for the quote of an order without a matching one, in milliseconds. */
-  readonly orderQuoteTimeout?: number | undefined;
-  /** Bounds of the gas of unverified quotes, in units. */
-  readonly minUnverifiedGas?: number | undefined;
-  readonly maxUnverifiedGas?: number | undefined;
-  /** Whether quotes are simulated on the nodes. */
-  readonly verifyQuotes?: boolean | undefined;
-  /** Whether shares of vaults are priced by their assets. */
-  readonly vaultPrices?: boolean | undefined;
-  /** URLs of nodes. */
-  readonly rpc?: readonly string[] | undefined;
 }
 
 /** Prices by token: wei per atom, or native currency per whole token with its decimals. */
@@ -83,12 +80,21 @@ export async function quoteOptions({
     estimators,
     gasPrice,
     unverifiedGas: { min, max },
-    ...(volumeFee === undefined ? {} : { volumeFee }),
-    ...(orderTimeout === undefined ? {} : { orderTimeout }),
-    ...(verifyQuotes && rpc.length > 0 ? { verifier: await createQuoteVerifier(rpc) } : {}),
-    ...(vaultPrices && rpc.length > 0 ? { vaults: await createVaultReader(rpc) } : {}),
+    ...defined({ volumeFee, orderTimeout }),
+    ...(await createNodeReaders(rpc, verifyQuotes, vaultPrices)),
   };
   return estimators.length === 0 ? undefined : options;
+}
+
+/** Creates the parts of quotes that read the nodes of a book. */
+async function createNodeReaders(rpc: readonly string[], verifyQuotes: boolean, vaultPrices: boolean) {
+  if (rpc.length === 0 || !(verifyQuotes || vaultPrices)) return {};
+  const { viemQuoteVerifier, viemVaults } = await import('intentbook/viem');
+  const client = await createNodeClient(rpc);
+  return {
+    ...(verifyQuotes && { verifier: viemQuoteVerifier(client) }),
+    ...(vaultPrices && { vaults: viemVaults(client) }),
+  };
 }
 
 async function createDriverEstimators(urls: readonly string[]): Promise<Estimator[]> {

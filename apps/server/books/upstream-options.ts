@@ -1,17 +1,11 @@
-import { formatError } from '#internal';
+import { defined, formatError } from '#internal';
 import { parseJsonc } from '../config/jsonc.ts';
 import { readText } from '../config/read-text.ts';
+import type { ParsedBookSettings } from '../settings/schema.ts';
+import type { UPSTREAM_SETTINGS } from '../settings/upstream-settings.ts';
 
 /** The settings of the order book behind a book. */
-interface UpstreamSettings {
-  readonly upstream?: string | undefined;
-  readonly upstreamFallbacks?: readonly string[] | undefined;
-  readonly upstreamKeyFile?: string | undefined;
-  readonly upstreamHeaderFile?: string | undefined;
-  readonly upstreamContact?: string | undefined;
-  readonly upstreamReads: string;
-  readonly relay: 'direct' | 'queue';
-}
+type UpstreamSettings = Pick<ParsedBookSettings, keyof typeof UPSTREAM_SETTINGS>;
 
 /** Returns the options of a book that connect it to the one behind it. */
 export async function upstreamOptions(settings: UpstreamSettings) {
@@ -21,8 +15,7 @@ export async function upstreamOptions(settings: UpstreamSettings) {
   const upstream = orderBookUpstream({
     url,
     budget: { read: Number(settings.upstreamReads) },
-    ...(upstreamFallbacks === undefined ? {} : { readFallbacks: upstreamFallbacks }),
-    ...(upstreamContact === undefined ? {} : { contact: upstreamContact }),
+    ...defined({ readFallbacks: upstreamFallbacks, contact: upstreamContact }),
     ...(upstreamKeyFile === undefined ? {} : { apiKey: () => readText(upstreamKeyFile) }),
     ...(upstreamHeaderFile === undefined ? {} : { headers: () => readHeaders(upstreamHeaderFile) }),
   });

@@ -1,24 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type ApiRequest, type ApiResponse, OrderBookError, type RateLimitOptions } from 'intentbook';
 import { createClientResolver, jsonResponse, takeRead } from '#internal';
-
-/** A budget: tokens per second, and the size of the bucket. */
-export interface KeyRate {
-  readonly perSecond: number;
-  /** Default: five seconds of the rate. */
-  readonly burst?: number | undefined;
-}
+import type { ParsedSettings } from '../settings/schema.ts';
 
 /** An API key of the configuration. Members of its budget that are absent are those of `rateLimit`. */
-export interface ApiKey {
-  readonly name: string;
-  /** SHA-256 of the key, as 64 hex digits. */
-  readonly hash: string;
-  readonly reads?: KeyRate | undefined;
-  readonly writes?: KeyRate | undefined;
-  /** Open event streams. */
-  readonly streams?: number | undefined;
-}
+export type ApiKey = ParsedSettings['apiKeys'][number];
 
 /** The header of API keys. */
 const HEADER = 'x-api-key';

@@ -9,23 +9,11 @@ import {
   readResponseText,
   rejectionResponse,
 } from '#internal';
+import type { ParsedSettings } from '../settings/schema.ts';
 import type { Mounted } from './server-api.ts';
 
 /** A service that requests are passed on to. */
-export interface Passthrough {
-  /** Base URL, without a user and a password. Its query, such as a key, is sent with each request. */
-  readonly url: string;
-  /** Paths behind that of the passthrough. `*` stands for one segment. */
-  readonly allow: readonly string[];
-  /** Default: `GET`. */
-  readonly methods?: readonly ('GET' | 'POST')[] | undefined;
-  /** Headers of each request, such as the key of the service. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Origins that may use it. Default: any, and requests without an origin. */
-  readonly origins?: readonly string[] | undefined;
-  /** Seconds that responses of status 200 may be cached. Default: as the service responds. */
-  readonly maxAge?: number | undefined;
-}
+type Passthrough = ParsedSettings['passthroughs'][string];
 
 /** Maximum size of a body and of a response, in bytes. */
 const MAX_REQUEST = 64 * 1024;
@@ -39,7 +27,7 @@ const SEGMENT = /^(?!\.{1,2}$)[\w.~:@!$&'()*+,;=-]+$/;
 
 /** Creates the interfaces that pass requests on to other services. */
 export function createPassthroughs(
-  services: Readonly<Record<string, Passthrough>>,
+  services: ParsedSettings['passthroughs'],
   gate: RateLimitOptions,
   onFailure: (failure: unknown) => void,
 ): Mounted[] {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Limiter, type RateLimitOptions, tokenBuckets } from 'intentbook';
+import type { ParsedSettings } from '../settings/schema.ts';
 import { type ApiKey, type KeyCheck, toKeyClient } from './api-keys.ts';
 
 /** Limits of one client. The burst is five seconds of requests. */
@@ -18,16 +19,9 @@ export const DEFAULT_RATE_LIMIT: RateLimit = { reads: 50, writes: 10, streams: 3
 /** Milliseconds after which a client that ignores rejections gets the next one. */
 const PAUSE = 1_000;
 
-/** Settings of the rate limit. */
-export interface RateLimitSettings {
-  readonly rateLimit: RateLimit | 'off';
-  readonly trustedProxies?: readonly string[] | undefined;
-  readonly apiKeys: readonly ApiKey[];
-}
-
 /** Creates the rate-limit options of a server's interfaces. */
 export function toRateLimitOptions(
-  { rateLimit, trustedProxies = [], apiKeys }: RateLimitSettings,
+  { rateLimit, trustedProxies, apiKeys }: Pick<ParsedSettings, 'rateLimit' | 'trustedProxies' | 'apiKeys'>,
   checkKey: KeyCheck,
 ): RateLimitOptions {
   const options =
