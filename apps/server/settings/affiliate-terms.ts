@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { jsonSetting, plainHttpUrl } from './types.ts';
+import { jsonSetting, matching, plainHttpUrl } from './types.ts';
 
 /** The terms of the affiliate programme. */
 export function affiliateTerms() {
@@ -9,9 +9,7 @@ export function affiliateTerms() {
 /** Terms by code. */
 export function affiliateTermsByCode() {
   const error = 'must be an object: terms by affiliate code';
-  const code = z
-    .string()
-    .regex(/^[A-Z0-9_-]{5,20}$/, { error: 'must be 5 to 20 capital letters, digits, "_" and "-"' });
+  const code = matching(/^[A-Z0-9_-]{5,20}$/, '', '5 to 20 capital letters, digits, "_" and "-"').schema;
   return jsonSetting(z.record(code, termsSchema(), { error }));
 }
 

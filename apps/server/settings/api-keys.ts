@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { jsonSetting } from './types.ts';
+import { integerSetting, jsonSetting, matching } from './types.ts';
 
 /** API keys with their budgets. */
 export function apiKeys() {
@@ -23,19 +23,18 @@ export const KEY_NAME = /^[\w.-]{1,64}$/;
 export const KEY_NAME_TEXT = '1 to 64 letters, digits, ".", "_" and "-"';
 
 function keySchema() {
-  const name = matching(KEY_NAME, KEY_NAME_TEXT).describe('Name of the key, for logs.');
-  const hash = matching(/^[0-9a-f]{64}$/, 'the SHA-256 of a key, as 64 hex digits').describe('SHA-256 of the key.');
+  const name = matching(KEY_NAME, '', KEY_NAME_TEXT).schema.describe('Name of the key, for logs.');
+  const hash = matching(/^[0-9a-f]{64}$/, '', 'the SHA-256 of a key, as 64 hex digits').schema.describe(
+    'SHA-256 of the key.',
+  );
   return z.strictObject(
     {
       name,
       hash,
       reads: rate('Reads of this key. Default: those of `rateLimit`.'),
       writes: rate('Writes and quotes of this key. Default: those of `rateLimit`.'),
-      streams: z
-        .int({ error: STREAMS })
-        .min(0, { error: STREAMS })
-        .max(MAX, { error: STREAMS })
-        .describe('Open event streams of this key. Default: those of `rateLimit`.')
+      streams: integerSetting(0, MAX)
+        .schema.describe('Open event streams of this key. Default: those of `rateLimit`.')
         .optional(),
     },
     { error: 'must be { "name", "hash" }, with "reads", "writes" and "streams" on request' },
@@ -43,20 +42,13 @@ function keySchema() {
 }
 
 const MAX = 1_000_000;
-const STREAMS = `must be an integer from 0 to ${MAX}`;
 
 function rate(description: string) {
-  const error = `must be an integer from 1 to ${MAX}`;
-  const number = z.int({ error }).min(1, { error }).max(MAX, { error });
+  const { schema: number } = integerSetting(1, MAX);
   const perSecond = number.describe('Tokens per second.');
   const burst = number.describe('Size of the bucket. Default: five seconds of the rate.').optional();
   return z
     .strictObject({ perSecond, burst }, { error: 'must be { "perSecond" }, with "burst" on request' })
     .describe(description)
     .optional();
-}
-
-function matching(pattern: RegExp, expected: string) {
-  const error = `must be ${expected}`;
-  return z.string({ error }).regex(pattern, { error });
 }

@@ -1,10 +1,7 @@
 import * as z from 'zod';
-import { integerSetting, jsonSetting, plainHttpUrl } from './types.ts';
+import { integerSetting, jsonSetting, matching, plainHttpUrl } from './types.ts';
 
-const text = (pattern: RegExp, expected: string) => {
-  const error = `must be ${expected}`;
-  return z.string({ error }).regex(pattern, { error });
-};
+const text = (pattern: RegExp, expected: string) => matching(pattern, '', expected).schema;
 
 /** Paths that are passed on to other services, by the path of this server. */
 export function passthroughs() {

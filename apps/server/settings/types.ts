@@ -158,46 +158,42 @@ function listSetting<S extends z.ZodType>(schema: S, value: string, expected: st
   return { schema, value, expected, fromText: splitList, toText: (list: readonly string[]) => list.join(',') };
 }
 
-export const httpUrls = () => {
-  const error = 'must be a list of URLs';
-  const schema = z.array(httpUrl().schema, { error }).min(1, { error }).readonly();
-  return listSetting(schema, '<urls>', 'one or more http or https URLs, separated by commas');
-};
+/** A list of elements with a schema. `things` names them. */
+function listOf<S extends z.ZodType>(element: S, things: string) {
+  return z.array(element, { error: `must be a list of ${things}` });
+}
 
-export const natsUrls = () => {
-  const error = 'must be a list of URLs';
-  const schema = z
-    .array(url(/^(?:nats|tls):\/\/[^/]/, 'a nats or tls URL').schema, { error })
-    .min(1, { error })
-    .readonly();
-  return listSetting(schema, '<urls>', 'one or more nats or tls URLs, separated by commas');
-};
+/** A list of one or more URLs. `kind` describes a URL. */
+function urlsSetting<S extends z.ZodType>(element: S, kind: string) {
+  const schema = listOf(element, 'URLs').min(1, { error: 'must be a list of URLs' }).readonly();
+  return listSetting(schema, '<urls>', `one or more ${kind} URLs, separated by commas`);
+}
+
+export const httpUrls = () => urlsSetting(httpUrl().schema, 'http or https');
+
+export const natsUrls = () => urlsSetting(url(/^(?:nats|tls):\/\/[^/]/, 'a nats or tls URL').schema, 'nats or tls');
 
 export const ipRanges = () => {
   const range = plainText().refine(isIpRange, { error: 'must be an address or a range, as 10.0.0.0/8' });
-  const schema = z.array(range, { error: 'must be a list of addresses' }).readonly();
-  return listSetting(schema, '<ranges>', 'addresses or ranges, separated by commas, as in 127.0.0.1,10.0.0.0/8');
+  const expected = 'addresses or ranges, separated by commas, as in 127.0.0.1,10.0.0.0/8';
+  return listSetting(listOf(range, 'addresses').readonly(), '<ranges>', expected);
 };
 
-export const addresses = () => {
-  const error = 'must be a list of addresses';
-  const schema = z.array(addressSetting().schema, { error }).readonly();
-  return listSetting(schema, '<addresses>', 'addresses, separated by commas');
-};
+const addressList = () => listOf(addressSetting().schema, 'addresses').readonly();
+
+export const addresses = () => listSetting(addressList(), '<addresses>', 'addresses, separated by commas');
 
 export const hashes = () => {
-  const error = 'must be a list of hashes';
   const hash = plainText().regex(/^0x[0-9a-fA-F]{64}$/, { error: 'must be 0x and 64 hex digits' });
-  return listSetting(z.array(hash, { error }).readonly(), '<hashes>', 'hashes, separated by commas');
+  return listSetting(listOf(hash, 'hashes').readonly(), '<hashes>', 'hashes, separated by commas');
 };
 
 /** Addresses, or the name of a file with them. A text that begins with `0x` is a list. */
 export const addressesOrFile = () => {
   const expected = 'a list of addresses, or the name of a file with them';
   const error = `must be ${expected}`;
-  const list = z.array(addressSetting().schema, { error }).readonly();
   return {
-    schema: z.union([list, fileSetting(expected).schema], { error }),
+    schema: z.union([addressList(), fileSetting(expected).schema], { error }),
     value: '<addresses|file>',
     expected: 'addresses separated by commas, or a file name',
     fromText: (text: string) => (/^\s*0x/i.test(text) ? splitList(text) : text),
@@ -206,28 +202,22 @@ export const addressesOrFile = () => {
 
 /** An object. Each member is a setting with its own flag. All members are required. */
 export function objectSetting<const P extends Readonly<Record<string, Ungrouped>>>(parts: P) {
-  return objectType(z.strictObject(getSchemas(parts), { error: membersText(parts) }), parts);
+  return { ...jsonSetting(createObject(parts)), parts };
 }
 
 /** An object whose members are optional. */
 export function partialSetting<const P extends Readonly<Record<string, Ungrouped>>>(parts: P) {
-  const type = objectType(z.strictObject(getSchemas(parts), { error: membersText(parts) }).partial(), parts);
-  return { ...type, partial: true };
+  return { ...jsonSetting(createObject(parts).partial()), parts, partial: true };
 }
 
-function objectType<S extends z.ZodType, P>(schema: S, parts: P) {
-  return { ...jsonSetting(schema), parts };
+function createObject<P extends Readonly<Record<string, Ungrouped>>>(parts: P) {
+  const names = Object.keys(parts).map((key) => `"${key}"`);
+  return z.strictObject(getSchemas(parts), { error: `must be { ${names.join(', ')} }` });
 }
 
 function getSchemas<P extends Readonly<Record<string, Ungrouped>>>(parts: P) {
   const entries = Object.entries(parts).map(([key, { type, help }]) => [key, type.schema.describe(help)]);
   return Object.fromEntries(entries) as { [K in keyof P]: P[K]['type']['schema'] }; // the same keys
-}
-
-function membersText(parts: object): string {
-  return `must be { ${Object.keys(parts)
-    .map((key) => `"${key}"`)
-    .join(', ')} }`;
 }
 
 function splitList(given: string): string[] {
