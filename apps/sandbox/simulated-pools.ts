@@ -1,21 +1,10 @@
-import type { Address, Estimator, PoolSource } from 'intentbook';
-import type { Interaction, Liquidity, LiquidityState } from 'intentbook/solver';
+import type { Address, PoolSource } from 'intentbook';
+import { amountOut, constantProduct } from 'intentbook/estimators';
+import type { Interaction, LiquidityState } from 'intentbook/solver';
 import type { UniswapV2PoolsOptions } from 'intentbook/viem';
 import { integerWord, labelledAddress } from './abi.ts';
 import { getPoolReserves } from './pool-reserves.ts';
 import type { SandboxToken } from './tokens.ts';
-
-/** Pools of a simulated chain: one of each token with wrapped native currency. */
-export interface SimulatedPools {
-  readonly liquidity: Liquidity;
-  readonly estimator: Estimator;
-  /** Sets the price of a token: native currency for one whole token. */
-  setPrice(token: SandboxToken, price: string): void;
-  /** Executes a call that the liquidity has created. Returns the amounts, or `undefined` for another call. */
-  execute(call: Interaction): Swap | undefined;
-  copy(): Reserves;
-  restore(reserves: Reserves): void;
-}
 
 /** An exchange with the pools, in atoms. */
 export interface Swap {
@@ -36,15 +25,13 @@ const EMPTY: Pool = [0n, 0n, 0n];
 /** Target of the calls that the liquidity creates. */
 const POOLS: Address = '0x00000000000000000000000000000000000b0015';
 
-/** Gas that a swap takes, for quotes. */
-const GAS = 190_000;
-
-/** Creates pools at the prices of the tokens. */
-export function createSimulatedPools(tokens: readonly SandboxToken[]): SimulatedPools {
+/** Creates pools at the prices of the tokens: one of each token with wrapped native currency. */
+export function createSimulatedPools(tokens: readonly SandboxToken[]) {
   const [wrapped, ...others] = tokens;
   const native = wrapped?.address;
   let reserves = new Map<Address, Pool>();
 
+  /** Sets the price of a token: native currency for one whole token. */
   function setPrice(token: SandboxToken, price: string): void {
     const { native: wrappedReserve, token: reserve } = getPoolReserves(token, price);
     const [, , traded] = reserves.get(token.address) ?? EMPTY;
@@ -84,52 +71,32 @@ export function createSimulatedPools(tokens: readonly SandboxToken[]): Simulated
     },
   });
 
+  const listPools = () =>
+    [...reserves].map(([token, [wrappedReserve, reserve]]) => ({
+      tokens: [native ?? '', token] as const,
+      reserves: [wrappedReserve, reserve] as const,
+    }));
+
   return {
     setPrice,
     liquidity: { read: async () => getState(new Map(reserves)) },
-    estimator: {
+    estimator: constantProduct(listPools, {
       name: 'simulated pools',
-      estimate({ sellToken, buyToken, kind, amount }) {
-        const quote = (amountIn: bigint) => swap(new Map(reserves), sellToken, buyToken, amountIn);
-        if (kind === 'sell') return quote(amount) > 0n ? { amount: quote(amount), gas: GAS } : undefined;
-        const needed = smallest((amountIn) => quote(amountIn) >= amount);
-        return needed === undefined ? undefined : { amount: needed, gas: GAS };
-      },
-    },
-    execute({ target, value: sold, callData }) {
+      bases: native === undefined ? [] : [native],
+      maxHops: 2,
+    }),
+    /** Executes a call that the liquidity has created. Returns the amounts, or `undefined` for another call. */
+    execute({ target, value: sold, callData }: Interaction): Swap | undefined {
       if (target !== POOLS) return undefined;
       const [sellToken, buyToken]: Address[] = [`0x${callData.slice(26, 66)}`, `0x${callData.slice(90, 130)}`];
       if (sellToken === undefined || buyToken === undefined) return undefined;
       return { sellToken, buyToken, sold, bought: swap(reserves, sellToken, buyToken, sold) };
     },
-    copy: () => new Map(reserves),
-    restore(saved) {
+    copy: (): Reserves => new Map(reserves),
+    restore(saved: Reserves): void {
       reserves = new Map(saved);
     },
   };
-}
-
-/** Computes the output of a pool with a fee of 0.3 %. */
-function amountOut(sold: bigint, reserveIn: bigint, reserveOut: bigint): bigint {
-  if (reserveIn === 0n || reserveOut === 0n) return 0n;
-  const kept = sold * 997n;
-  return (kept * reserveOut) / (reserveIn * 1000n + kept);
-}
-
-/** Finds the smallest positive number for which a condition holds that begins once. */
-function smallest(holds: (value: bigint) => boolean): bigint | undefined {
-  let high = 1n;
-  while (!holds(high)) {
-    high *= 2n;
-    if (high > 2n ** 120n) return undefined;
-  }
-  let low = 0n;
-  while (high - low > 1n) {
-    const middle = (low + high) / 2n;
-    if (holds(middle)) high = middle;
-    else low = middle;
-  }
-  return high;
 }
 
 const DAY = 86_400;
