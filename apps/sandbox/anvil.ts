@@ -4,8 +4,9 @@ import type { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Hex } from 'intentbook';
+import type { SandboxAccount } from './chain.ts';
 import { MissingPackage, resolvePeer } from './peers.ts';
-import { createRpc, type Rpc } from './rpc.ts';
+import { createRpc } from './rpc.ts';
 
 /** Settings of a node. */
 export interface AnvilOptions {
@@ -21,13 +22,7 @@ export interface AnvilOptions {
 }
 
 /** A running node. */
-export interface Anvil {
-  readonly url: string;
-  readonly rpc: Rpc;
-  /** Accounts with native currency, and their keys. */
-  readonly accounts: readonly { readonly address: Hex; readonly privateKey: Hex }[];
-  stop(): Promise<void>;
-}
+export type Anvil = Awaited<ReturnType<typeof startAnvil>>;
 
 /**
  * Runs a program until it ends, or until the standard input is closed. That happens when the parent process ends for
@@ -40,7 +35,7 @@ const SUPERVISOR = 'exec 3<&0; "$0" "$@" </dev/null & pid=$!; (cat <&3 >/dev/nul
  *
  * @throws MissingPackage if anvil is not installed.
  */
-export async function startAnvil({ chainId, port, host, seed, fork }: AnvilOptions): Promise<Anvil> {
+export async function startAnvil({ chainId, port, host, seed, fork }: AnvilOptions) {
   // The node takes IP addresses only.
   const { address: ip } = await lookup(host);
   const flags = ['--port', String(port), '--host', ip, '--auto-impersonate'];
@@ -63,8 +58,9 @@ export async function startAnvil({ chainId, port, host, seed, fork }: AnvilOptio
   return {
     url,
     rpc,
+    /** Accounts with native currency, and their keys. */
     accounts: accountsIn(output),
-    async stop() {
+    async stop(): Promise<void> {
       rpc.close();
       if (child.exitCode !== null || child.signalCode !== null) return;
       const ended = new Promise((resolve) => child.once('exit', resolve));
@@ -112,7 +108,7 @@ export function readStartup(child: Output): Promise<string> {
   });
 }
 
-function accountsIn(output: string): Anvil['accounts'] {
+function accountsIn(output: string): readonly SandboxAccount[] {
   const all = (pattern: RegExp) => [...output.matchAll(pattern)].map(([, hex]) => hex as Hex); // by the pattern
   const addresses = all(/^\(\d+\) (0x[0-9a-fA-F]{40})\b/gm);
   const keys = all(/^\(\d+\) (0x[0-9a-f]{64})\b/gm);

@@ -1,18 +1,4 @@
-import type { Clock } from 'intentbook';
-
-/** The clock of a sandbox: runs with the clock of the machine, and can be moved. */
-export interface SandboxClock extends Clock {
-  /**
-   * Moves the clock forward, in milliseconds, and runs the tasks that are due, in their order. Tasks of a short
-   * delay keep the time that is left: they are timeouts of requests that are running, and intervals that soon elapse
-   * anyway.
-   */
-  advance(ms: number): void;
-  /** Runs the tasks that are due within a time, in milliseconds, without moving the clock. */
-  runEarly(within: number): void;
-  /** Sets the time, in milliseconds since 1970, and runs nothing. */
-  set(now: number): void;
-}
+import type { Cancel } from 'intentbook';
 
 interface Task {
   due: number;
@@ -25,7 +11,7 @@ interface Task {
 const SHORT_DELAY = 15_000;
 
 /** Creates a clock that shows the time of the machine until it is moved. */
-export function createSandboxClock(): SandboxClock {
+export function createSandboxClock() {
   let offset = 0;
   const tasks = new Set<Task>();
   const now = () => Date.now() + offset;
@@ -53,7 +39,7 @@ export function createSandboxClock(): SandboxClock {
 
   return {
     now,
-    after(ms, task) {
+    after(ms: number, task: () => void): Cancel {
       const entry: Task = { due: now() + ms, delay: ms, run: task, timer: undefined };
       tasks.add(entry);
       start(entry);
@@ -62,14 +48,21 @@ export function createSandboxClock(): SandboxClock {
         tasks.delete(entry);
       };
     },
-    advance(ms) {
+    /**
+     * Moves the clock forward, in milliseconds, and runs the tasks that are due, in their order. Tasks of a short
+     * delay keep the time that is left: they are timeouts of requests that are running, and intervals that soon elapse
+     * anyway.
+     */
+    advance(ms: number): void {
       offset += ms;
       for (const task of tasks) if (task.delay <= SHORT_DELAY) task.due += ms;
       runUntil(now());
       restart();
     },
-    runEarly: (within) => runUntil(now() + within),
-    set(time) {
+    /** Runs the tasks that are due within a time, in milliseconds, without moving the clock. */
+    runEarly: (within: number): void => runUntil(now() + within),
+    /** Sets the time, in milliseconds since 1970, and runs nothing. */
+    set(time: number): void {
       offset = time - Date.now();
       restart();
     },

@@ -9,17 +9,6 @@ const WRITES = new Set(
   ).split(' '),
 );
 
-/** A store whose state can be restored. */
-export interface RecordedStore<S> {
-  readonly store: S;
-  /** Returns the number of operations so far. */
-  position(): number;
-  /** Returns the operations so far, from which `recordedStore` makes an equal store. */
-  operations(): readonly RecordedOperation[];
-  /** Restores the state after that many operations. The store must be closed. */
-  restore(position: number): Promise<void>;
-}
-
 /** A change of a store. */
 export interface RecordedOperation {
   readonly group: string;
@@ -44,7 +33,7 @@ interface OpenableStore<C> {
 export function recordedStore<C extends { readonly clock: Clock }, S extends OpenableStore<C>>(
   create: () => S,
   { faults, saved = [] }: { readonly faults?: Faults; readonly saved?: readonly RecordedOperation[] | undefined } = {},
-): RecordedStore<S> {
+) {
   const operations: RecordedOperation[] = [...saved];
   let inner = create();
   let opened: C | undefined;
@@ -105,9 +94,12 @@ export function recordedStore<C extends { readonly clock: Clock }, S extends Ope
 
   return {
     store: new Proxy(inner, handler),
-    position: () => operations.length,
-    operations: () => operations,
-    async restore(position) {
+    /** Returns the number of operations so far. */
+    position: (): number => operations.length,
+    /** Returns the operations so far, from which `recordedStore` makes an equal store. */
+    operations: (): readonly RecordedOperation[] => operations,
+    /** Restores the state after that many operations. The store must be closed. */
+    async restore(position: number): Promise<void> {
       operations.length = position;
       inner = create();
       if (opened === undefined) return;

@@ -31,7 +31,7 @@ export function createState(): ContractState {
 /** Returns an independent copy. */
 export function copyState({ ledger, filled, presigned, frozen, placed }: ContractState): ContractState {
   return {
-    ledger: ledger.copy(),
+    ledger: createBalanceLedger(...ledger.entries()),
     filled: new Map(filled),
     presigned: new Set(presigned),
     frozen: new Set(frozen),
@@ -40,40 +40,31 @@ export function copyState({ ledger, filled, presigned, frozen, placed }: Contrac
 }
 
 /** Balances and allowances of a simulated chain, in atoms. Native currency has the address `0xeeee…ee`. */
-interface BalanceLedger {
-  balanceOf(account: Address, token: Address): bigint;
-  allowanceOf(owner: Address, token: Address): bigint;
-  setBalance(account: Address, token: Address, atoms: bigint): void;
-  setAllowance(owner: Address, token: Address, atoms: bigint): void;
-  /** @throws RangeError if the sender has too little. */
-  transfer(token: Address, from: Address, to: Address, atoms: bigint): void;
-  /** Returns an independent copy. */
-  copy(): BalanceLedger;
-  /** Returns the balances and the allowances, for `createBalanceLedger`. */
-  entries(): readonly [balances: ReadonlyMap<string, bigint>, allowances: ReadonlyMap<string, bigint>];
-}
+type BalanceLedger = ReturnType<typeof createBalanceLedger>;
 
 /** Creates a ledger. */
 export function createBalanceLedger(
   balances: ReadonlyMap<string, bigint> = new Map(),
   allowances: ReadonlyMap<string, bigint> = new Map(),
-): BalanceLedger {
+) {
   const held = new Map(balances);
   const allowed = new Map(allowances);
   const key = (account: Address, token: Address) => `${account.toLowerCase()} ${token}`;
-  const balanceOf: BalanceLedger['balanceOf'] = (account, token) => held.get(key(account, token)) ?? 0n;
-  const setBalance: BalanceLedger['setBalance'] = (account, token, atoms) => void held.set(key(account, token), atoms);
+  const balanceOf = (account: Address, token: Address): bigint => held.get(key(account, token)) ?? 0n;
+  const setBalance = (account: Address, token: Address, atoms: bigint): void =>
+    void held.set(key(account, token), atoms);
   return {
     balanceOf,
     setBalance,
-    allowanceOf: (owner, token) => allowed.get(key(owner, token)) ?? 0n,
-    setAllowance: (owner, token, atoms) => void allowed.set(key(owner, token), atoms),
-    transfer(token, from, to, atoms) {
+    allowanceOf: (owner: Address, token: Address): bigint => allowed.get(key(owner, token)) ?? 0n,
+    setAllowance: (owner: Address, token: Address, atoms: bigint): void => void allowed.set(key(owner, token), atoms),
+    /** @throws RangeError if the sender has too little. */
+    transfer(token: Address, from: Address, to: Address, atoms: bigint): void {
       if (balanceOf(from, token) < atoms) throw new RangeError(`insufficient balance of ${from}`);
       setBalance(from, token, balanceOf(from, token) - atoms);
       setBalance(to, token, balanceOf(to, token) + atoms);
     },
-    copy: () => createBalanceLedger(held, allowed),
-    entries: () => [held, allowed],
+    /** Returns the balances and the allowances, from which `createBalanceLedger` makes an independent copy. */
+    entries: () => [held, allowed] as const,
   };
 }

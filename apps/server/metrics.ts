@@ -15,12 +15,7 @@ import { requirePackage } from './require-package.ts';
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** The metrics for Prometheus. */
-export interface Metrics {
-  /** Records a request. `route` is the template of its path. */
-  exchanged(exchange: Exchange, route: string): void;
-  /** Returns the metrics in the text format of Prometheus. */
-  render(): Promise<string>;
-}
+type Metrics = Awaited<ReturnType<typeof createMetrics>>;
 
 /**
  * Creates the metrics of books and interfaces. Requires the package prom-client.
@@ -35,7 +30,7 @@ export async function createMetrics(
   accounts: Accounts | undefined,
   { isReady }: Pick<ReadinessWatch, 'isReady'>,
   paths: Readonly<Record<string, object>>,
-): Promise<Metrics> {
+) {
   const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await requirePackage(
     '--metrics-port',
     'prom-client',
@@ -113,12 +108,14 @@ export async function createMetrics(
   }
 
   return {
-    exchanged({ method, status, errorType, ms }, route) {
+    /** Records a request. `route` is the template of its path. */
+    exchanged({ method, status, errorType, ms }: Exchange, route: string): void {
       requests.inc({ method, route, status });
       latency.observe({ method, route }, ms / 1000);
       if (errorType !== undefined) rejections.inc({ code: errorType });
     },
-    render: () => register.metrics(),
+    /** Returns the metrics in the text format of Prometheus. */
+    render: (): Promise<string> => register.metrics(),
   };
 }
 

@@ -1,12 +1,8 @@
 import { parseHex } from '#internal';
 import { getVersion, readListLines } from './lists.ts';
 
-/** Addresses that are rejected. */
-export interface DenyList {
-  /** In lower case. The set changes when the file changes. */
-  readonly addresses: ReadonlySet<string>;
-  close(): void;
-}
+/** Addresses that are rejected, in lower case. The set changes when the file changes. */
+export type DenyList = ReturnType<typeof createDenyList>;
 
 /** Milliseconds between two checks of a file. */
 const INTERVAL = 1000;
@@ -22,7 +18,7 @@ export function createDenyList(
   given: string | readonly string[] = [],
   onFailure: (failure: unknown) => void = () => {},
   interval: number = INTERVAL,
-): DenyList {
+): { readonly addresses: ReadonlySet<string>; close(): void } {
   if (typeof given !== 'string') {
     return { addresses: new Set(given.map((address) => address.toLowerCase())), close() {} };
   }

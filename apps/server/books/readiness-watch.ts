@@ -24,13 +24,7 @@ export interface ReadinessObserver {
 }
 
 /** The readiness of the parts of a server, without a request. */
-export interface ReadinessWatch {
-  /** Returns the result of the last check. Before the first one, a part is ready, since it has started. */
-  isReady(name: string): boolean;
-  /** Checks now, unless a check is running. */
-  wake(): void;
-  stop(): void;
-}
+export type ReadinessWatch = ReturnType<typeof watchReadiness>;
 
 /**
  * Checks at an interval whether each part can serve, and reports each change to not ready once. A load balancer sends
@@ -40,7 +34,7 @@ export function watchReadiness(
   parts: readonly WatchedPart[],
   { onRecovery, onLost }: ReadinessObserver,
   clock: Clock = systemClock,
-): ReadinessWatch {
+) {
   const unready = new Set<string>();
   let isLost = false;
   let isStopped = false;
@@ -76,9 +70,11 @@ export function watchReadiness(
 
   cancel = clock.after(INTERVAL, () => void run());
   return {
-    wake: () => void run(),
-    isReady: (name) => !unready.has(name),
-    stop() {
+    /** Checks now, unless a check is running. */
+    wake: (): void => void run(),
+    /** Returns the result of the last check. Before the first one, a part is ready, since it has started. */
+    isReady: (name: string): boolean => !unready.has(name),
+    stop(): void {
       isStopped = true;
       cancel();
     },

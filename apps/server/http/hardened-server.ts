@@ -8,16 +8,7 @@ import type { AdmitConnection } from './connection-limit.ts';
 import { isSocketFile, removeStaleSocket } from './socket-file.ts';
 
 /** Timeouts of clients, in milliseconds. */
-interface HttpTimeouts {
-  readonly headersTimeout: number;
-  readonly requestTimeout: number;
-  readonly keepAliveTimeout: number;
-  readonly connectionsCheckingInterval: number;
-  /** Maximum time without progress during a response. */
-  readonly stalled: number;
-}
-
-const HTTP_TIMEOUTS: HttpTimeouts = {
+const HTTP_TIMEOUTS = {
   /** Timeout of the request head. */
   headersTimeout: 10_000,
   /** Timeout of a whole request. The largest body is one megabyte. */
@@ -26,16 +17,12 @@ const HTTP_TIMEOUTS: HttpTimeouts = {
   keepAliveTimeout: 125_000,
   /** Interval of the timeout check. */
   connectionsCheckingInterval: 5_000,
+  /** Maximum time without progress during a response. */
   stalled: 120_000,
 };
 
 /** An HTTP server with timeouts for clients, which can be closed without losing a response. */
-export interface HardenedServer {
-  /** Starts to listen on a port, or on a socket file if `host` is a path. Returns the URL, or `unix:` and the path. */
-  listen(port: number, host: string): Promise<string>;
-  /** Accepts no more connections and closes idle ones. Running requests have `grace` milliseconds to end. */
-  close(grace: number): Promise<void>;
-}
+export type HardenedServer = ReturnType<typeof createHardenedServer>;
 
 /**
  * Creates a server.
@@ -44,9 +31,9 @@ export interface HardenedServer {
  */
 export function createHardenedServer(
   handler: (request: IncomingMessage, response: ServerResponse) => void,
-  { stalled, ...timeouts }: HttpTimeouts = HTTP_TIMEOUTS,
+  { stalled, ...timeouts } = HTTP_TIMEOUTS,
   admit: AdmitConnection = () => () => {},
-): HardenedServer {
+) {
   // The responses in progress of each open connection.
   const connections = new Map<Duplex, Set<ServerResponse>>();
   // The newest request of each connection.
@@ -110,7 +97,8 @@ export function createHardenedServer(
   };
 
   return {
-    listen: async (port, host) => {
+    /** Starts to listen on a port, or on a socket file if `host` is a path. Returns its URL, or `unix:` and the path. */
+    async listen(port: number, host: string): Promise<string> {
       const isFile = isSocketFile(host);
       if (isFile) await removeStaleSocket(host);
       return new Promise((resolve, reject) => {
@@ -123,7 +111,8 @@ export function createHardenedServer(
         });
       });
     },
-    close: (grace) =>
+    /** Accepts no more connections and closes idle ones. Running requests have `grace` milliseconds to end. */
+    close: (grace: number): Promise<void> =>
       new Promise((resolve) => {
         closing = true;
         // Responses that have not started close their connection.

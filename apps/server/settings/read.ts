@@ -21,16 +21,7 @@ interface Found {
  * Reads settings from a command line and the environment. Flags win. An empty variable counts as absent,
  * or is an error if the setting selects a store, a node or an access rule.
  */
-export interface SettingReader {
-  /** Returns the source of a setting, by the name of its flag. `undefined` if it is not given. */
-  source(name: string): string | undefined;
-  /** Returns a value, by the name of its flag. `undefined` if it is not given. */
-  value(name: string): unknown;
-  /** Returns the given values of flags, in the structure of a configuration file. */
-  values(flags: readonly Flag[]): Record<string, unknown>;
-  /** Returns the problems of the given values of flags. */
-  problems(flags: readonly Flag[]): string[];
-}
+export type SettingReader = ReturnType<typeof createSettingReader>;
 
 /**
  * Creates a reader.
@@ -38,7 +29,7 @@ export interface SettingReader {
  * @throws UsageError from its functions, except `problems`, if a value is malformed; the message has the flag or the
  *   variable.
  */
-export function createSettingReader({ given, env }: SettingSources): SettingReader {
+export function createSettingReader({ given, env }: SettingSources) {
   function getText({ name, variable, setting }: Flag): { readonly text: string; readonly source: string } | undefined {
     const flagText = given.get(name);
     if (flagText !== undefined) return { text: flagText, source: `--${name}` };
@@ -58,6 +49,11 @@ export function createSettingReader({ given, env }: SettingSources): SettingRead
     return cache.get(key);
   }
 
+  function findByName(name: string): Found | undefined {
+    const flag = findFlag(name);
+    return flag && find(flag);
+  }
+
   /** Reads a setting: on the command line before the environment, each directly before in a file. */
   function read(flag: Flag): Found | undefined {
     const both = FLAGS.filter(({ path, scope }) => scope === flag.scope && path.join('.') === flag.path.join('.'));
@@ -73,15 +69,12 @@ export function createSettingReader({ given, env }: SettingSources): SettingRead
   }
 
   return {
-    source(name) {
-      const flag = findFlag(name);
-      return flag === undefined ? undefined : find(flag)?.source;
-    },
-    value(name) {
-      const flag = findFlag(name);
-      return flag === undefined ? undefined : find(flag)?.value;
-    },
-    values(flags) {
+    /** Returns the source of a setting, by the name of its flag. `undefined` if it is not given. */
+    source: (name: string): string | undefined => findByName(name)?.source,
+    /** Returns a value, by the name of its flag. `undefined` if it is not given. */
+    value: (name: string): unknown => findByName(name)?.value,
+    /** Returns the given values of flags, in the structure of a configuration file. */
+    values(flags: readonly Flag[]): Record<string, unknown> {
       const values: Record<string, unknown> = {};
       for (const flag of flags.filter(({ inFile }) => !inFile)) {
         const found = find(flag);
@@ -89,7 +82,8 @@ export function createSettingReader({ given, env }: SettingSources): SettingRead
       }
       return values;
     },
-    problems(flags) {
+    /** Returns the problems of the given values of flags. */
+    problems(flags: readonly Flag[]): string[] {
       return flags.flatMap((flag) => {
         try {
           find(flag);
