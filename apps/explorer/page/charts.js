@@ -1,19 +1,5 @@
-import { element, note } from './elements.js';
-
-const SVG = 'http://www.w3.org/2000/svg';
-
-function svg(tag, attributes, ...children) {
-  const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
-  node.append(...children);
-  return node;
-}
-
-function titled(text) {
-  const node = document.createElementNS(SVG, 'title');
-  node.textContent = text;
-  return node;
-}
+import { element, note, svg } from './elements.js';
+import { formatPrice } from './format.js';
 
 /** Size of the coordinates. The image is stretched to its element. */
 const [WIDTH, HEIGHT] = [600, 140];
@@ -41,7 +27,7 @@ export function timeChart(label, series, labelOf) {
     values.map((value, i) => {
       const size = (value / highest) * (HEIGHT - 8);
       const place = { x: i * slot + n * bar, y: HEIGHT - size, width: Math.max(1, bar - 0.5), height: size };
-      return svg('rect', { ...place, class: `series-${n}` }, titled(`${labelOf(i)}: ${value} ${name}`));
+      return svg('rect', { ...place, class: `series-${n}` }, svg('title', {}, `${labelOf(i)}: ${value} ${name}`));
     }),
   );
   const axis = svg('line', { x1: 0, x2: WIDTH, y1: HEIGHT, y2: HEIGHT, class: 'axis' });
@@ -82,8 +68,6 @@ export function shareChart(entries, empty) {
     }),
   );
 }
-
-const formatPrice = (value) => value.toLocaleString('en-US', { maximumSignificantDigits: 6 });
 
 /**
  * Renders prices over time as steps, with their range.

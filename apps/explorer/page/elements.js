@@ -19,6 +19,14 @@ export function element(tag, attributes = {}, ...children) {
   return node;
 }
 
+/** Creates an element of an image. */
+export function svg(tag, attributes, ...children) {
+  const node = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
+  node.append(...children);
+  return node;
+}
+
 /** Creates a description list. Terms without a description are omitted. */
 export function descriptionList(entries) {
   const present = entries.filter(([, description]) => description !== undefined && description !== null);
@@ -136,11 +144,20 @@ export function accountLink(address, prefix, shown) {
 /** Creates a table. Cells of a row are text or elements; on a narrow screen each has the label of its column. */
 export function table(caption, heads, rows) {
   const head = element('tr', {}, ...heads.map((text) => element('th', { scope: 'col' }, text)));
-  const body = rows.map((cells) =>
-    element('tr', {}, ...cells.map((content, i) => element('td', { 'data-label': heads[i] }, ...[content].flat()))),
-  );
+  const body = element('tbody', {}, ...rows.map((cells) => tableRow(heads, cells)));
   const hidden = element('caption', { class: 'hidden' }, caption);
-  return element('table', {}, hidden, element('thead', {}, head), element('tbody', {}, ...body));
+  return element('table', {}, hidden, element('thead', {}, head), body);
+}
+
+/** Creates a row of a table. */
+export function tableRow(heads, cells) {
+  const contents = cells.map((content, i) => element('td', { 'data-label': heads[i] }, ...[content].flat()));
+  return element('tr', {}, ...contents);
+}
+
+/** Creates a table, or a note if it has no rows. */
+export function tableOrNote(empty, caption, heads, rows) {
+  return rows.length === 0 ? note(empty) : table(caption, heads, rows);
 }
 
 /** Announces a text to screen readers. */

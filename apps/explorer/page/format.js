@@ -28,6 +28,9 @@ export function percent(hundredths) {
   return `${(hundredths / 100).toLocaleString('en-US', { maximumFractionDigits: 2 })}\u00a0%`;
 }
 
+/** Formats a price with six significant digits. */
+export const formatPrice = (value) => value.toLocaleString('en-US', { maximumSignificantDigits: 6 });
+
 /** @param {number} milliseconds - Milliseconds since 1970. */
 export function time(milliseconds) {
   const date = new Date(milliseconds);

@@ -1,5 +1,6 @@
-import { accountLink, element, hexLink, timeElement } from './elements.js';
+import { accountLink, element, hexLink, table, timeElement } from './elements.js';
 import { filled, percent, STATUSES } from './format.js';
+import { fragment } from './router.js';
 import { formatRatio, ratio } from './units.js';
 
 export const orderLink = (uid, prefix) => hexLink(`${prefix}/orders/${uid}`, uid);
@@ -12,11 +13,33 @@ export function status(order) {
   return element('span', { class: `status ${order.status}`, title: meaning }, label + partial);
 }
 
-/** Returns the buy tokens for one sell token that an order requires, as a ratio. Undefined without decimals. */
-export function limitPrice(order, tokens) {
-  const [sell, buy] = [tokens.decimalsOf(order.sellToken), tokens.decimalsOf(order.buyToken)];
-  if (sell === undefined || buy === undefined) return undefined;
-  return ratio(order.buyAmount, buy, order.sellAmount, sell);
+/** Creates a link to the orders of a pair. */
+export function pairLink(first, second, { tokens, prefix }) {
+  const name = `${tokens.symbolOf(first)} / ${tokens.symbolOf(second)}`;
+  return element('a', { href: fragment(prefix, `/pairs/${first}/${second}`) }, name);
+}
+
+/** Returns the buy tokens for one sell token of two amounts, as a ratio. Undefined without decimals. */
+export function priceOf({ sellToken, buyToken }, sellAmount, buyAmount, tokens) {
+  const [sell, buy] = [tokens.decimalsOf(sellToken), tokens.decimalsOf(buyToken)];
+  return sell === undefined || buy === undefined ? undefined : ratio(buyAmount, buy, sellAmount, sell);
+}
+
+/** Returns the price that an order requires. */
+export const limitPrice = (order, tokens) => priceOf(order, order.sellAmount, order.buyAmount, tokens);
+
+/** Renders a price, with its unit on hover. */
+export function priceElement(price, { sellToken, buyToken }, tokens) {
+  const unit = `${tokens.symbolOf(buyToken)} per ${tokens.symbolOf(sellToken)}`;
+  return element('span', { class: 'digits', title: unit }, formatRatio(price));
+}
+
+/** Renders the amounts of an order: the exact one, and the limit of the other. */
+export function limitAmounts({ kind, sellAmount, sellToken, buyAmount, buyToken }, tokens) {
+  return [
+    tokens.amount(sellAmount, sellToken, { before: kind === 'buy' ? '≤ ' : '' }),
+    tokens.amount(buyAmount, buyToken, { before: kind === 'sell' ? '≥ ' : '' }),
+  ];
 }
 
 /** The tokens that a list of orders shows. */
@@ -34,13 +57,12 @@ const HEADS = ['Order', 'Sells', 'Buys', 'Limit price', 'Status', 'Account', 'Cr
 function row(order, { prefix, tokens }) {
   const created = Date.parse(order.creationDate);
   const owner = order.onchainUser ?? order.owner;
-  const price = limitPrice(order, tokens);
-  const unit = `${tokens.symbolOf(order.buyToken)} per ${tokens.symbolOf(order.sellToken)}`;
+  const [sells, buys] = limitAmounts(order, tokens);
   const cells = [
     ['uid', orderLink(order.uid, prefix)],
-    ['sells', tokens.amount(order.sellAmount, order.sellToken, { before: order.kind === 'buy' ? '≤ ' : '' })],
-    ['buys', tokens.amount(order.buyAmount, order.buyToken, { before: order.kind === 'sell' ? '≥ ' : '' })],
-    ['price', element('span', { class: 'digits', title: unit }, formatRatio(price))],
+    ['sells', sells],
+    ['buys', buys],
+    ['price', priceElement(limitPrice(order, tokens), order, tokens)],
     ['state', status(order)],
     ['owner', accountLink(owner, prefix)],
     ['created', timeElement(created)],
@@ -55,18 +77,13 @@ function row(order, { prefix, tokens }) {
  * new row at the top. On a narrow screen, rows are shown as cards of two lines.
  */
 export function orderTable(view, caption) {
-  const body = element('tbody');
-  const table = element(
-    'table',
-    { class: 'orders' },
-    element('caption', { class: 'hidden' }, caption),
-    element('thead', {}, element('tr', {}, ...HEADS.map((head) => element('th', { scope: 'col' }, head)))),
-    body,
-  );
+  const node = table(caption, HEADS, []);
+  node.className = 'orders';
+  const [body] = node.tBodies;
   const rows = new Map();
   const create = (order) => ({ text: JSON.stringify(order), names: namesOf(order, view), node: row(order, view) });
   return {
-    table,
+    table: node,
     has: (uid) => rows.has(uid),
     uids: () => [...rows.keys()],
     size: () => rows.size,

@@ -1,8 +1,8 @@
 import { checksummed } from './checksum.js';
-import { element } from './elements.js';
+import { element, svg } from './elements.js';
 import { atoms, short } from './format.js';
 import { fragment } from './router.js';
-import { dollars, exact, rounded, toNumber } from './units.js';
+import { compact, dollars, exact, rounded, toNumber } from './units.js';
 
 /** Addresses in one request. */
 const BATCH = 100;
@@ -95,22 +95,12 @@ export function createTokens(book, prefix) {
 /** Shortens an amount whose decimals are not known. */
 function shortAtoms(value) {
   const digits = String(value);
-  return digits.length <= 12 ? atoms(digits) : `≈ ${digits[0]}.${digits.slice(1, 4)}e${digits.length - 1}`;
+  return digits.length <= 12 ? atoms(digits) : compact(digits);
 }
-
-const SVG = 'http://www.w3.org/2000/svg';
 
 /** Renders a circle with a colour that identifies the address. */
 function icon(address) {
-  const svg = document.createElementNS(SVG, 'svg');
-  const circle = document.createElementNS(SVG, 'circle');
   const hue = Number.parseInt(address.slice(2, 8), 16) % 360;
-  for (const [name, value] of Object.entries({ viewBox: '0 0 10 10', class: 'icon', 'aria-hidden': 'true' })) {
-    svg.setAttribute(name, value);
-  }
-  for (const [name, value] of Object.entries({ cx: 5, cy: 5, r: 5, fill: `hsl(${hue} 55% 50%)` })) {
-    circle.setAttribute(name, String(value));
-  }
-  svg.append(circle);
-  return svg;
+  const circle = svg('circle', { cx: 5, cy: 5, r: 5, fill: `hsl(${hue} 55% 50%)` });
+  return svg('svg', { viewBox: '0 0 10 10', class: 'icon', 'aria-hidden': 'true' }, circle);
 }

@@ -21,12 +21,11 @@ export function rounded(atoms, decimals) {
   const unit = 10n ** BigInt(dropped);
   const text = exact((BigInt(atoms) + unit / 2n) / unit, decimals - dropped);
   const [whole] = text.split('.');
-  return whole.length > 15 ? compact(whole) : text;
+  return whole.length > 15 ? compact(whole.replaceAll(',', '')) : text;
 }
 
-/** Formats a very large whole number with an exponent. */
-function compact(whole) {
-  const digits = whole.replaceAll(',', '');
+/** Formats the digits of a very large whole number with an exponent. */
+export function compact(digits) {
   return `≈ ${digits[0]}.${digits.slice(1, 4)}e${digits.length - 1}`;
 }
 

@@ -1,6 +1,6 @@
 import { historyFile, readHistory } from '../api.js';
-import { element, moreButton, note, section, table, timeElement } from '../elements.js';
-import { orderLink, status, tokensOf } from '../order-table.js';
+import { element, moreButton, note, section, table, tableRow, timeElement } from '../elements.js';
+import { limitAmounts, orderLink, status, tokensOf } from '../order-table.js';
 import { accountHead } from './account.js';
 import { tradeCells } from './settlement.js';
 
@@ -18,13 +18,12 @@ export function accountOrders(view, address) {
     heads: ['Book', 'Order', 'Sells', 'Buys', 'Status', 'Created'],
     empty: 'This account has no order in the books of this server.',
     tokensIn: ({ order }) => tokensOf([order]),
-    cells({ order }, { prefix, tokens }) {
-      const amounts = [
-        tokens.amount(order.sellAmount, order.sellToken, { before: order.kind === 'buy' ? '≤ ' : '' }),
-        tokens.amount(order.buyAmount, order.buyToken, { before: order.kind === 'sell' ? '≥ ' : '' }),
-      ];
-      return [orderLink(order.uid, prefix), ...amounts, status(order), timeElement(Date.parse(order.creationDate))];
-    },
+    cells: ({ order }, { prefix, tokens }) => [
+      orderLink(order.uid, prefix),
+      ...limitAmounts(order, tokens),
+      status(order),
+      timeElement(Date.parse(order.creationDate)),
+    ],
   });
 }
 
@@ -49,7 +48,7 @@ async function history(view, address, { kind, title, heads, empty, tokensIn, cel
   const head = accountHead(view, address, kind);
   if (!site.accounts) return [...head, note(WITHOUT_ACCOUNTS)];
   const list = table(title, heads, []);
-  const body = list.querySelector('tbody');
+  const [body] = list.tBodies;
   const nothing = note(empty);
   let cursor;
 
@@ -72,11 +71,6 @@ async function history(view, address, { kind, title, heads, empty, tokensIn, cel
   await load();
   const file = element('a', { href: historyFile(address, kind), download: `${kind}-${address}.csv` }, 'Download CSV');
   return [...head, section(title, element('p', {}, file), nothing, list, more)];
-}
-
-function tableRow(heads, cells) {
-  const contents = cells.map((content, i) => element('td', { 'data-label': heads[i] }, content));
-  return element('tr', {}, ...contents);
 }
 
 /** Returns the client of a row's book. Several books of one chain differ in their environment. */

@@ -1,5 +1,5 @@
-import { accountLink, descriptionList, element, hexLink, note, section, table } from '../elements.js';
-import { orderLink } from '../order-table.js';
+import { accountLink, descriptionList, element, hexLink, section, tableOrNote } from '../elements.js';
+import { orderLink, tokensOf } from '../order-table.js';
 import { exact, rounded } from '../units.js';
 import { auctionLink, orderItem } from './settlement.js';
 
@@ -8,6 +8,9 @@ const WEI = 18;
 
 /** The address of native currency. */
 const NATIVE = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
+
+/** Columns of the solutions of an auction. */
+const HEADS = ['Rank', 'Solver', 'Score', 'Result', 'Orders', 'Transaction'];
 
 /** Orders that are listed by their UID. */
 const MAX_ORDERS = 100;
@@ -37,9 +40,12 @@ export async function auctions({ book, prefix, signal }) {
     ),
     section(
       'Competitions',
-      rows.length === 0
-        ? note('No competition was recorded yet. A solver or an operator records the solutions of each auction.')
-        : table('Competitions', ['Auction', 'Block', 'Orders', 'Solutions', 'Winners', 'Settlements'], rows),
+      tableOrNote(
+        'No competition was recorded yet. A solver or an operator records the solutions of each auction.',
+        'Competitions',
+        ['Auction', 'Block', 'Orders', 'Solutions', 'Winners', 'Settlements'],
+        rows,
+      ),
     ),
   ];
 }
@@ -51,7 +57,7 @@ export async function auction({ book, tokens, prefix, signal, NotFound }, id) {
   const { auctionId, auctionStartBlock, auctionDeadlineBlock, auction: content, solutions, transactionHashes } = found;
   const { previous, next } = found;
   await tokens.load(
-    [...solutions.flatMap(({ orders }) => orders.flatMap(pairOf)), ...Object.keys(content.prices), NATIVE],
+    [...solutions.flatMap(({ orders }) => tokensOf(orders)), ...Object.keys(content.prices), NATIVE],
     signal,
   );
   const native = tokens.symbolOf(NATIVE);
@@ -87,24 +93,14 @@ export async function auction({ book, tokens, prefix, signal, NotFound }, id) {
         ],
       ]),
     ),
-    section(
-      'Solutions',
-      rows.length === 0
-        ? note('No solver found a solution.')
-        : table('Solutions', ['Rank', 'Solver', 'Score', 'Result', 'Orders', 'Transaction'], rows),
-    ),
-    section(
-      'Prices',
-      prices.length === 0 ? note('None recorded.') : table('Native prices', ['Token', 'Price of one'], prices),
-    ),
+    section('Solutions', tableOrNote('No solver found a solution.', 'Solutions', HEADS, rows)),
+    section('Prices', tableOrNote('None recorded.', 'Native prices', ['Token', 'Price of one'], prices)),
     section(
       `Orders (${content.orders.length})`,
       element('ul', { class: 'chips' }, ...content.orders.slice(0, MAX_ORDERS).map((uid) => orderItem(uid, prefix))),
     ),
   ];
 }
-
-const pairOf = ({ sellToken, buyToken }) => [sellToken, buyToken];
 
 /** Formats a price in wei for 10^18 atoms as native currency for one whole token. */
 function nativePrice(price, decimals) {

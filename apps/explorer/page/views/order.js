@@ -11,9 +11,8 @@ import {
   section,
   table,
 } from '../elements.js';
-import { filled, filledParts, percent } from '../format.js';
-import { limitPrice, namesOf, status } from '../order-table.js';
-import { fragment } from '../router.js';
+import { filled, filledParts, formatPrice, percent } from '../format.js';
+import { limitPrice, namesOf, pairLink, priceOf, status } from '../order-table.js';
 import { formatRatio, ratio, toNumber } from '../units.js';
 import { transactionLink } from './auctions.js';
 
@@ -38,12 +37,6 @@ function price(value, order, { tokens }) {
     element('span', { class: 'digits' }, `1 ${sell} = ${formatRatio(value)} ${buy}`),
     element('span', { class: 'quiet digits' }, ` · 1 ${buy} = ${formatRatio(inverse)} ${sell}`),
   ];
-}
-
-function executionPrice(order, { tokens }) {
-  const [sell, buy] = [tokens.decimalsOf(order.sellToken), tokens.decimalsOf(order.buyToken)];
-  if (sell === undefined || buy === undefined) return undefined;
-  return ratio(order.executedBuyAmount, buy, order.executedSellAmount, sell);
 }
 
 /**
@@ -72,6 +65,7 @@ function facts(order, found, view) {
   const { tokens, prefix, book } = view;
   const amount = (value, token) => [tokens.amount(value, token), tokens.value(value, token)];
   const extra = surplus(order);
+  const executed = priceOf(order, order.executedSellAmount, order.executedBuyAmount, tokens);
   const isSell = order.kind === 'sell';
   const owner = order.onchainUser ?? order.owner;
   const validTo = (order.ethflowData?.userValidTo ?? order.validTo) * 1000;
@@ -79,18 +73,11 @@ function facts(order, found, view) {
     [isSell ? 'Sells' : 'Sells at most', amount(order.sellAmount, order.sellToken)],
     [isSell ? 'Buys at least' : 'Buys', amount(order.buyAmount, order.buyToken)],
     ['Limit price', price(limitPrice(order, tokens), order, view)],
-    ['Execution price', price(executionPrice(order, view), order, view)],
+    ['Execution price', price(executed, order, view)],
     ['Market price', marketPrice(order, view)],
     ['Surplus', extra && [...amount(String(extra.gained), extra.token), ` (${percent(extra.part)} of the limit)`]],
     ['Fee', order.executedFee === '0' ? undefined : amount(order.executedFee, order.executedFeeToken)],
-    [
-      'Pair',
-      element(
-        'a',
-        { href: fragment(prefix, `/pairs/${order.sellToken}/${order.buyToken}`) },
-        `${tokens.symbolOf(order.sellToken)} / ${tokens.symbolOf(order.buyToken)}`,
-      ),
-    ],
+    ['Pair', pairLink(order.sellToken, order.buyToken, view)],
     ['Account', [accountLink(owner, prefix, owner), ' ', external(book, `address/${owner}`, 'Block explorer')]],
     ['Receiver', order.receiver && order.receiver !== owner ? accountLink(order.receiver, prefix) : 'the account'],
     ['Created', dateElement(Date.parse(order.creationDate))],
@@ -133,7 +120,7 @@ function marketPrice(order, view) {
     const distance = market / toNumber(limit, RATIO) - 1;
     const side = distance < 0 ? 'worse' : 'better';
     const away = percent(Math.round(Math.abs(distance) * 10_000));
-    const price = Number(market.toPrecision(6)).toLocaleString('en-US', { maximumSignificantDigits: 6 });
+    const price = formatPrice(market);
     node.textContent = `1 ${tokens.symbolOf(order.sellToken)} ≈ ${price} ${tokens.symbolOf(order.buyToken)} by dollar prices, ${away} ${side} than the limit`;
   });
   return node;
@@ -143,8 +130,7 @@ function marketPrice(order, view) {
 function fillTable(order, { trades, solvers }, view) {
   const { tokens, prefix } = view;
   const rows = trades.map((trade) => {
-    const fill = { ...order, executedBuyAmount: trade.buyAmount, executedSellAmount: trade.sellAmount };
-    const price = executionPrice(fill, view);
+    const price = priceOf(order, trade.sellAmount, trade.buyAmount, tokens);
     const extra = surplus(order, trade);
     const solver = solvers[trade.txHash];
     return [

@@ -32,12 +32,12 @@ function filterForm({ prefix, book }, filters) {
         ),
       ),
     );
-  const address = (name, label) =>
+  const address = (name, label, placeholder) =>
     element(
       'label',
       { class: 'wide' },
       label,
-      element('input', { name, value: filters[name], placeholder: '0x… or symbol', spellcheck: 'false' }),
+      element('input', { name, value: filters[name], placeholder, spellcheck: 'false' }),
     );
   const statuses = Object.entries(STATUSES).map(([value, [label]]) => [value, label]);
   const form = element(
@@ -49,14 +49,9 @@ function filterForm({ prefix, book }, filters) {
       ['sell', 'sell'],
       ['buy', 'buy'],
     ]),
-    address('sellToken', 'Sell token'),
-    address('buyToken', 'Buy token'),
-    element(
-      'label',
-      { class: 'wide' },
-      'Account',
-      element('input', { name: 'owner', value: filters.owner, placeholder: '0x…', spellcheck: 'false' }),
-    ),
+    address('sellToken', 'Sell token', '0x… or symbol'),
+    address('buyToken', 'Buy token', '0x… or symbol'),
+    address('owner', 'Account', '0x…'),
     element('button', { type: 'submit' }, 'Filter'),
     element('a', { href: `${prefix}/orders`, class: 'button' }, 'Clear'),
   );

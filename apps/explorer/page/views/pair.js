@@ -1,6 +1,6 @@
 import { depthChart, priceChart } from '../charts.js';
 import { element, note, section } from '../elements.js';
-import { percent, plural, time } from '../format.js';
+import { formatPrice, percent, plural, time } from '../format.js';
 import { limitPrice, orderTable } from '../order-table.js';
 import { fragment } from '../router.js';
 import { ratio, toNumber } from '../units.js';
@@ -65,7 +65,7 @@ function prices(name, fills, known) {
     return price === undefined ? [] : [{ time: timestamp * 1000, price: toNumber(price, PRICE_DECIMALS) }];
   });
   if (points.length === 0) return [note('The amounts of the fills are zero.')];
-  const last = points.at(-1).price.toLocaleString('en-US', { maximumSignificantDigits: 6 });
+  const last = formatPrice(points.at(-1).price);
   const label = `Prices of ${name}: ${plural(points.length, 'fill')}, last ${last}`;
   return [priceChart(label, points, time), element('p', { class: 'legend' }, element('span', {}, `last: ${last}`))];
 }
@@ -75,9 +75,7 @@ const UNKNOWN_DECIMALS = 'The decimals of a token are not known, so prices canno
 function depth(name, bids, offers, known) {
   if (!known) return [note(UNKNOWN_DECIMALS)];
   if (bids.length + offers.length === 0) return [note('This pair has no open order.')];
-  const best = [bids[0], offers[0]].map((level) =>
-    level === undefined ? 'none' : level.price.toLocaleString('en-US', { maximumSignificantDigits: 6 }),
-  );
+  const best = [bids[0], offers[0]].map((level) => (level === undefined ? 'none' : formatPrice(level.price)));
   const label = `Depth of ${name}: ${bids.length} bids, best ${best[0]}; ${offers.length} offers, best ${best[1]}`;
   return [
     depthChart(label, bids, offers),

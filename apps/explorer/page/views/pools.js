@@ -1,6 +1,6 @@
 import { copyable, element, external, note, table } from '../elements.js';
-import { short } from '../format.js';
-import { fragment } from '../router.js';
+import { percent, short } from '../format.js';
+import { pairLink } from '../order-table.js';
 import { dollars } from '../units.js';
 
 /** Renders the largest liquidity pools of the chain. */
@@ -11,14 +11,6 @@ export async function pools(view) {
   return [element('h1', {}, 'Pools'), ...content(found, view)];
 }
 
-/** Renders the pair of a pool as a link to its orders. */
-function pair(addresses, { tokens, prefix }) {
-  if (addresses === undefined) return '–';
-  const [first, second] = addresses;
-  const name = `${tokens.symbolOf(first)} / ${tokens.symbolOf(second)}`;
-  return element('a', { href: fragment(prefix, `/pairs/${first}/${second}`) }, name);
-}
-
 function content(found, view) {
   if (found === null) return [note('This server has no account interface, which serves the pools.')];
   if (found.reason !== undefined) {
@@ -27,17 +19,15 @@ function content(found, view) {
   if (found.pools.length === 0) return [note('No pool with known prices was found.')];
   const heads = ['Pair', 'Pool', 'Protocol', 'Value', 'Volume of a day', 'Fee', 'Yield per year'];
   const rows = found.pools.map(({ address, tokens, project, tvl, volume, fee, apr }) => [
-    pair(tokens, view),
+    tokens === undefined ? '–' : pairLink(...tokens, view),
     [copyable(address, short(address)), ' ', external(view.book, `address/${address}`, 'Block explorer')].filter(
       Boolean,
     ),
     project,
     dollars(tvl),
     dollars(volume),
-    percent(fee),
-    percent(apr),
+    percent(100 * fee),
+    percent(100 * apr),
   ]);
   return [table('Pools', heads, rows)];
 }
-
-const percent = (value) => `${value.toLocaleString('en-US', { maximumFractionDigits: 2 })}\u00a0%`;

@@ -1,7 +1,6 @@
-import { accountLink, copyable, descriptionList, element, external, note, section, table } from '../elements.js';
-import { orderLink, orderTable, tokensOf } from '../order-table.js';
+import { accountLink, copyable, descriptionList, element, external, note, section, tableOrNote } from '../elements.js';
+import { orderLink, orderTable, priceElement, priceOf, tokensOf } from '../order-table.js';
 import { fragment } from '../router.js';
-import { formatRatio, ratio } from '../units.js';
 
 /** Renders a settlement: its block and solver, its trades with prices, its orders, and its auction. */
 export async function settlement(view, hash) {
@@ -30,7 +29,7 @@ export async function settlement(view, hash) {
         ['Other orders of the auction', competition && String(others.length)],
       ]),
     ),
-    section('Trades', trades.length === 0 ? note('No trade is indexed.') : tradeTable(trades, view)),
+    section('Trades', tradeTable(trades, view)),
     section('Orders', orders.length === 0 ? note('No order of this book.') : list.table),
     others.length > 0 &&
       section(
@@ -55,19 +54,15 @@ export function orderItem(uid, prefix) {
 
 /** Renders the order, the amounts and the price of a trade. */
 export function tradeCells(trade, { tokens, prefix }) {
-  const [sell, buy] = [tokens.decimalsOf(trade.sellToken), tokens.decimalsOf(trade.buyToken)];
-  const known = sell !== undefined && buy !== undefined;
-  const price = known ? ratio(trade.buyAmount, buy, trade.sellAmount, sell) : undefined;
-  const unit = `${tokens.symbolOf(trade.buyToken)} per ${tokens.symbolOf(trade.sellToken)}`;
   return [
     orderLink(trade.orderUid, prefix),
     tokens.amount(trade.sellAmount, trade.sellToken),
     tokens.amount(trade.buyAmount, trade.buyToken),
-    element('span', { class: 'digits', title: unit }, formatRatio(price)),
+    priceElement(priceOf(trade, trade.sellAmount, trade.buyAmount, tokens), trade, tokens),
   ];
 }
 
 function tradeTable(trades, view) {
   const rows = trades.map((trade) => [...tradeCells(trade, view), accountLink(trade.owner, view.prefix)]);
-  return table('Trades', ['Order', 'Sold', 'Bought', 'Price', 'Account'], rows);
+  return tableOrNote('No trade is indexed.', 'Trades', ['Order', 'Sold', 'Bought', 'Price', 'Account'], rows);
 }

@@ -1,6 +1,5 @@
 import { accountLink, copyable, descriptionList, element, external, note, section, table } from '../elements.js';
-import { tokensOf } from '../order-table.js';
-import { fragment } from '../router.js';
+import { pairLink, tokensOf } from '../order-table.js';
 import { dollars } from '../units.js';
 import { orderList } from './order-list.js';
 
@@ -40,23 +39,13 @@ function holderTable(holders, token, { tokens, prefix }) {
   return table('Largest holders', ['Account', 'Balance'], rows);
 }
 
-function pairs(orders, address, { tokens, prefix }) {
+function pairs(orders, address, view) {
   const counts = new Map();
   for (const { sellToken, buyToken } of orders) {
     const other = sellToken === address ? buyToken : sellToken;
     counts.set(other, (counts.get(other) ?? 0) + 1);
   }
   if (counts.size === 0) return note('No pair has open orders.');
-  const link = ([other, count]) =>
-    element(
-      'li',
-      {},
-      element(
-        'a',
-        { href: fragment(prefix, `/pairs/${address}/${other}`) },
-        `${tokens.symbolOf(address)} / ${tokens.symbolOf(other)}`,
-      ),
-      ` ${count}`,
-    );
+  const link = ([other, count]) => element('li', {}, pairLink(address, other, view), ` ${count}`);
   return element('ul', { class: 'chips' }, ...[...counts].sort(([, a], [, b]) => b - a).map(link));
 }
