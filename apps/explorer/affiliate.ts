@@ -1,5 +1,6 @@
 import type { AffiliateStatistics } from 'intentbook';
-import { AccountError, type Accounts } from 'intentbook/accounts';
+import type { Accounts } from 'intentbook/accounts';
+import { isSourceMissing } from './market.ts';
 
 /** The part of an account in the affiliate program. */
 export interface ShownAffiliate {
@@ -36,7 +37,7 @@ export async function collectAffiliate(
     ]);
     return { affiliate, statistics: { affiliate: own, trader, traderActivity } };
   } catch (error) {
-    if (error instanceof AccountError && error.status === 503) return { affiliate, reason: error.message };
+    if (isSourceMissing(error)) return { affiliate, reason: error.message };
     throw error;
   }
 }

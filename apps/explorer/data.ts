@@ -14,8 +14,8 @@ import {
 } from '#internal';
 import { collectAffiliate } from './affiliate.ts';
 import type { ExplorerBook, ExplorerOptions } from './index.ts';
-import { blockExplorer } from './known-tokens.ts';
-import { readBalances, readHolders, readPools, readSlippage } from './market.ts';
+import { BLOCK_EXPLORERS } from './known-tokens.ts';
+import { readBalances, readHolders, readPools } from './market.ts';
 import { type CompetitionReads, createOverview, recentCompetitions } from './overview.ts';
 import { search } from './search.ts';
 import { createTokenReader, type TokenReader } from './tokens.ts';
@@ -94,8 +94,8 @@ export function createDataApi(options: ExplorerOptions): Api {
       ({ shown: { book }, param }) => readFills(book, param('base'), param('quote')),
       2 * MAX_FILLED_ORDERS,
     ),
-    route('/:book/slippage/:base/:quote', ({ shown: { book }, param }) =>
-      readSlippage(accounts, book.chainId, param('base'), param('quote')),
+    route('/:book/slippage/:base/:quote', async ({ shown: { book }, param }) =>
+      accounts?.slippage.get(book.chainId, param('base'), param('quote')),
     ),
     route('/:book/holders/:token', ({ shown: { book }, param }) => readHolders(accounts, book.chainId, param('token'))),
     route('/:book/balances/:account', ({ shown: { book }, param }) => readBalances(accounts, book, param('account'))),
@@ -142,7 +142,7 @@ function describeSite({ books, accounts, docs = false, webPush }: ExplorerOption
     books: books.map((entry) => {
       const { book, chain, environment = 'production', blockExplorer: explorer } = entry;
       const { chainId, settlementContract } = book;
-      const link = explorer === false ? undefined : (explorer ?? blockExplorer(chainId));
+      const link = explorer === false ? undefined : (explorer ?? BLOCK_EXPLORERS[chainId]);
       return {
         path: getBookPath(entry),
         chain: chain ?? chainById(chainId)?.segment ?? String(chainId),

@@ -9,8 +9,8 @@ export interface KnownToken {
   readonly name?: string;
 }
 
-/** Base URLs of block explorers, by chain id. */
-const BLOCK_EXPLORERS: Readonly<Record<number, string>> = {
+/** Base URLs of block explorers without a trailing slash, by chain id. */
+export const BLOCK_EXPLORERS: Readonly<Record<number, string>> = {
   1: 'https://etherscan.io',
   56: 'https://bscscan.com',
   100: 'https://gnosisscan.io',
@@ -34,9 +34,4 @@ export async function commonTokens(chainId: number): Promise<ReadonlyMap<string,
       token.address === NATIVE_MARKER ? { ...token, name: 'native currency' } : token,
     ]),
   );
-}
-
-/** Returns the base URL of a chain's block explorer, without a trailing slash. */
-export function blockExplorer(chainId: number): string | undefined {
-  return BLOCK_EXPLORERS[chainId];
 }

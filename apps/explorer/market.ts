@@ -10,23 +10,15 @@ const MAX_HOLDERS = 20;
 const BALANCE_ORDERS = 100;
 const MAX_BALANCES = 20;
 
-/** Reads the suggested slippage tolerance of a pair. `undefined` without an account interface. */
-export async function readSlippage(
-  accounts: Accounts | undefined,
-  chainId: number,
-  base: string,
-  quote: string,
-): Promise<object | undefined> {
-  return accounts?.slippage.get(chainId, base, quote);
-}
-
 /** Reads the largest holders of a token. `undefined` if no source has them. */
 export async function readHolders(
   accounts: Accounts | undefined,
   chainId: number,
   token: string,
 ): Promise<readonly TokenHolder[] | undefined> {
-  const holders = await accounts?.tokens.topHolders(chainId, token).catch(ignoreMissingSource);
+  const holders = await accounts?.tokens.topHolders(chainId, token).catch((error: unknown) => {
+    if (!isSourceMissing(error)) throw error;
+  });
   return holders?.slice(0, MAX_HOLDERS);
 }
 
@@ -57,12 +49,12 @@ export async function readPools(accounts: Accounts | undefined, chainId: number)
     const pools = await accounts?.pools.list(chainId);
     return pools && { pools: pools.slice(0, MAX_POOLS) };
   } catch (error) {
-    if (error instanceof AccountError && error.status === 503) return { reason: error.message };
+    if (isSourceMissing(error)) return { reason: error.message };
     throw error;
   }
 }
 
-function ignoreMissingSource(error: unknown): undefined {
-  if (error instanceof AccountError && error.status === 503) return undefined;
-  throw error;
+/** Returns whether an error reports that the account interface has no source of the data. */
+export function isSourceMissing(error: unknown): error is AccountError {
+  return error instanceof AccountError && error.status === 503;
 }
