@@ -43,7 +43,7 @@ export function createMemoryOrders({
   readonly documents: MemoryAppData;
   record(event: NewEvent): void;
   /** Applies chain events stored earlier to an order that was just inserted. */
-  projectNewOrder(uid: string, at: number): void;
+  projectNewOrder(uid: Hex, at: number): void;
   /** Returns the chain events of an order. */
   listEventsOfOrder(uid: string): readonly OrderChainEvent[];
   /** Returns the version of an order that is placed on chain. */

@@ -14,24 +14,15 @@ import type {
   TradeQuery,
 } from 'intentbook';
 import {
-  blockHashes,
   CHAIN_EVENT_TYPES,
   type ChainEventRow,
-  findAdoptable,
-  findNewEvents,
+  createChainOperations,
   firstTradeBlocks,
   formatChainEventDetail,
-  getAffectedUids,
-  getConfirmedRange,
   getEndTime,
   getPlacementVersion,
-  isBatchStale,
-  isCursorStale,
   isOrderChainEvent,
-  type OrderStateProjection,
-  projectOrderState,
   readChainEvent,
-  toConflict,
 } from 'intentbook/store-kit';
 import type { EventTable } from './events.ts';
 import type { OrderProjectionTable } from './order-projection.ts';
@@ -49,147 +40,44 @@ export function createChainStore(
   documents: AppDataTable,
   events: EventTable,
 ) {
-  const { read } = session;
+  const { read, write } = session;
   const chainEvents = createChainEventTable(session);
-  const blocks = createBlockTable(session);
   const firstTrades = createFirstTradeTable(session);
-  const orders = createChainProjection(chainEvents, firstTrades, projection, documents, events);
-
+  const operations = createChainOperations({
+    events: chainEvents,
+    blocks: createBlockTable(session),
+    firstTrades,
+    orders: {
+      find: (uid) => projection.find(toBytes(uid)),
+      change(change) {
+        if (change.type === 'insert') documents.refer(change.order.appData, getEndTime(change.order), undefined);
+        projection.change(change, () => getPlacementVersion(events.last()));
+      },
+      record: events.record,
+    },
+  });
   return {
-    progress: (): ChainProgress =>
-      read('read the progress of the indexer', () => {
-        const { indexedBlock, rolledBackTo } = blocks.progress();
-        return { indexedBlock, blocks: blocks.list(), ...(rolledBackTo !== undefined && { rolledBackTo }) };
-      }),
-
-    apply: (batch: ChainEventBatch): ApplyOutcome =>
-      session.write('apply chain events', () => {
-        const { indexedBlock, rolledBackTo } = blocks.progress();
-        if (isBatchStale(batch, indexedBlock, rolledBackTo)) return { status: 'moved', indexedBlock };
-        const hashes = blockHashes(batch);
-        // A rollback may keep events above the next checkpoint.
-        const newest = Math.max(indexedBlock?.number ?? -1, chainEvents.newestBlock());
-        for (const [number, hash] of hashes) {
-          const stored = number > newest ? undefined : (blocks.getHash(number) ?? chainEvents.blockHash(number));
-          if (stored !== undefined && stored !== hash) {
-            return { status: 'conflict', block: number, stored, indexedBlock: indexedBlock ?? batch.through };
-          }
-        }
-        const numbers = new Set(batch.events.map(({ blockNumber }) => blockNumber));
-        const adopted = chainEvents.listAdopted(getConfirmedRange(batch, indexedBlock));
-        const isConfirmed = new Set(adopted.map(formatPosition));
-        const stored = [...numbers].flatMap((number) => (number > newest ? [] : chainEvents.listOfBlock(number)));
-        const indexed = stored.filter((event) => !isConfirmed.has(formatPosition(event)));
-        const found = findNewEvents(batch.events, indexed);
-        if (found.status === 'contradiction') return toConflict(found.event, indexedBlock ?? batch.through);
-        const added = found.events;
-        const removed = [...adopted, ...found.removed];
-        const applied = added.length - found.removed.length;
-        orders.replace(removed, added, batch.at);
-        blocks.record(hashes, batch.forgetBelow);
-        const { through } = batch;
-        const next = indexedBlock === null || indexedBlock.number < through.number ? through : indexedBlock;
-        if (next !== indexedBlock) blocks.setProgress(next.number, next.hash);
-        return { status: 'applied', applied, known: batch.events.length - applied, indexedBlock: next };
-      }),
-
+    progress: (): ChainProgress => read('read the progress of the indexer', operations.progress),
+    apply: (batch: ChainEventBatch): ApplyOutcome => write('apply chain events', () => operations.apply(batch)),
     adopt: (adopted: readonly OrderChainEvent[], at: number, complete?: readonly Hex[]): number =>
-      session.write('adopt chain events', () => {
-        const numbers = new Set(adopted.map(({ blockNumber }) => blockNumber));
-        numbers.delete(0);
-        const { added, removed } = findAdoptable(adopted, {
-          complete,
-          ofBlocks: [...numbers].flatMap(chainEvents.listOfBlock),
-          ofOrder: (uid) => chainEvents.listByOrder(toBytes(uid)),
-          lastUnknown: chainEvents.lastLog(0),
-        });
-        orders.replace(removed, added, at);
-        return Math.max(added.length, removed.length);
-      }),
-
-    rollback: ({ to, after, at, pendingValidity }: RollbackRequest): RollbackOutcome =>
-      session.write('roll back chain events', () => {
-        const { number, indexedBlock } = blocks.progress();
-        if (isCursorStale(indexedBlock, after)) return { status: 'moved', indexedBlock };
-        const removed = chainEvents.listAbove(to);
-        orders.changeAndProject(removed, at, () => chainEvents.removeAbove(to), pendingValidity);
-        blocks.removeAbove(to);
-        firstTrades.removeAbove(to);
-        if (number === undefined || number <= to)
-          return { status: 'rolledBack', removed: removed.length, indexedBlock };
-        const newestLeft = blocks.newest();
-        blocks.setProgress(newestLeft?.number ?? to, newestLeft?.hash);
-        return { status: 'rolledBack', removed: removed.length, indexedBlock: newestLeft };
-      }),
-
+      write('adopt chain events', () => operations.adopt(adopted, at, complete)),
+    rollback: (request: RollbackRequest): RollbackOutcome =>
+      write('roll back chain events', () => operations.rollback(request)),
     trades: (query: TradeQuery): TradeChainEvent[] => read('read trades', () => chainEvents.trades(query)),
     firstTrade: (token: Address): number | undefined =>
       read('read the first trade of a token', () => firstTrades.get(token)),
     settlements: (hash: Hex): SettlementChainEvent[] => read('read settlements', () => chainEvents.settlements(hash)),
     settlementsOfAuction: (auctionId: number): SettlementChainEvent[] =>
       read('read settlements', () => chainEvents.settlementsOfAuction(auctionId)),
-
     listEventsOfOrder: chainEvents.listByOrder,
-
-    /** Applies chain events stored earlier to an order row that was just inserted. Must run within a transaction. */
-    projectNewOrder(bytes: Buffer, at: number): void {
-      const after = chainEvents.listByOrder(bytes);
-      if (after.length > 0)
-        orders.write(
-          projectOrderState([{ uid: bufferToHex(bytes), order: projection.find(bytes), before: [], after }], at),
-        );
-    },
+    projectNewOrder: operations.projectNewOrder,
   };
-}
-
-/** Creates the changes of orders by chain events. */
-function createChainProjection(
-  chainEvents: ReturnType<typeof createChainEventTable>,
-  firstTrades: ReturnType<typeof createFirstTradeTable>,
-  projection: OrderProjectionTable,
-  documents: AppDataTable,
-  events: EventTable,
-) {
-  function write({ rows: changes, events: entries }: OrderStateProjection): void {
-    for (const change of changes) {
-      if (change.type === 'insert') documents.refer(change.order.appData, getEndTime(change.order), undefined);
-      projection.change(change, () => getPlacementVersion(events.last()));
-    }
-    for (const event of entries) events.record(event);
-  }
-
-  /** Runs a change of the chain events, then updates the orders that it affects. */
-  function changeAndProject(
-    changed: readonly ChainEvent[],
-    at: number,
-    change: () => void,
-    pendingValidity?: number,
-  ): void {
-    const before = getAffectedUids(changed).map((uid) => ({ uid, before: chainEvents.listByOrder(toBytes(uid)) }));
-    change();
-    const affected = before.map((each) => {
-      const bytes = toBytes(each.uid);
-      return { ...each, order: projection.find(bytes), after: chainEvents.listByOrder(bytes) };
-    });
-    write(projectOrderState(affected, at, pendingValidity));
-  }
-
-  /** Replaces chain events by others. */
-  function replace(removed: readonly ChainEvent[], added: readonly ChainEvent[], at: number): void {
-    changeAndProject([...removed, ...added], at, () => {
-      removed.forEach(chainEvents.remove);
-      added.forEach(chainEvents.add);
-    });
-    firstTrades.record(added);
-  }
-
-  return { write, changeAndProject, replace };
 }
 
 /** Creates the operations on the progress of the indexer and the hashes of blocks, within a transaction or a read. */
 function createBlockTable({ prefix: p, prepare }: SqliteSession) {
-  const newest = prepare(`SELECT number, hash FROM ${p}progress`).raw();
-  const setIndexedBlock = prepare(
+  const selectCheckpoint = prepare(`SELECT number, hash FROM ${p}progress`).raw();
+  const setCheckpoint = prepare(
     `INSERT INTO ${p}progress (id, number, hash) VALUES (1, ?, ?) ` +
       'ON CONFLICT (id) DO UPDATE SET number = excluded.number, hash = excluded.hash',
   );
@@ -201,27 +89,25 @@ function createBlockTable({ prefix: p, prepare }: SqliteSession) {
   const selectNewestBlock = prepare(`SELECT number, hash FROM ${p}blocks ORDER BY number DESC LIMIT 1`).raw();
 
   return {
-    /** Returns the checkpoint. Without a stored hash, its number is that to which blocks were rolled back. */
-    progress() {
-      const row = newest.get() as BlockRow | undefined; // the columns selected
-      const rolledBackTo = row?.[1] === null ? row[0] : undefined;
-      return { number: row?.[0], indexedBlock: toBlockRef(row), rolledBackTo };
+    checkpoint() {
+      const row = selectCheckpoint.get() as BlockRow | undefined; // the columns selected
+      return row && { number: row[0], hash: row[1] && bufferToHex(row[1]) };
     },
-    list: (): BlockRef[] => (selectBlocks.all() as BlockRow[]).flatMap((each) => toBlockRef(each) ?? []), // as above
-    newest: (): BlockRef | null => toBlockRef(selectNewestBlock.get() as BlockRow | undefined), // as above
+    setCheckpoint: (number: number, hash: Hex | null): void => void setCheckpoint.run(number, hash && toBytes(hash)),
+    list: (): BlockRef[] => (selectBlocks.all() as StoredBlockRow[]).map(toBlockRef), // the columns selected
+    newest(): BlockRef | null {
+      const row = selectNewestBlock.get() as StoredBlockRow | undefined; // as above
+      return row === undefined ? null : toBlockRef(row);
+    },
     getHash(block: number): Hex | undefined {
       const hash = selectHash.get(block) as Buffer | undefined; // a NOT NULL column
       return hash && bufferToHex(hash);
     },
-    /** Stores hashes by block, and deletes those below a block. */
     record(hashes: ReadonlyMap<number, Hex>, forgetBelow: number): void {
       for (const [number, hash] of hashes) if (number >= forgetBelow) insertBlock.run(number, toBytes(hash));
       deleteBlocksBelow.run(forgetBelow);
     },
     removeAbove: (block: number): void => void deleteBlocksAbove.run(block),
-    /** Sets the checkpoint. It has no hash after a rollback that left none. */
-    setProgress: (number: number, hash: Hex | undefined): void =>
-      void setIndexedBlock.run(number, hash === undefined ? null : toBytes(hash)),
   };
 }
 
@@ -243,11 +129,10 @@ function createFirstTradeTable({ prefix: p, prepare }: SqliteSession) {
   };
 }
 
-const formatPosition = ({ blockNumber, logIndex }: ChainEvent) => `${blockNumber} ${logIndex}`;
+/** A row of `blocks`. */
+type StoredBlockRow = readonly [number: number, hash: Buffer];
 
-function toBlockRef([number, hash]: BlockRow | readonly [] = []): BlockRef | null {
-  return number === undefined || hash === null || hash === undefined ? null : { number, hash: bufferToHex(hash) };
-}
+const toBlockRef = ([number, hash]: StoredBlockRow): BlockRef => ({ number, hash: bufferToHex(hash) });
 
 const TRADE = CHAIN_EVENT_TYPES.indexOf('trade');
 const SETTLEMENT = CHAIN_EVENT_TYPES.indexOf('settlement');
@@ -281,7 +166,6 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession) {
   const selectAbove = prepare(
     `SELECT ${columns} FROM ${p}chain_events f WHERE f.block > ? ORDER BY f.block, f.log`,
   ).raw();
-  const removeAbove = prepare(`DELETE FROM ${p}chain_events WHERE block > ?`);
   const page = `AND f.type = ${TRADE} AND (f.block, f.log) < (?, ?) ORDER BY f.block DESC, f.log DESC LIMIT ? OFFSET ?`;
   const tradesOfUid = prepare(`SELECT ${columns} FROM ${p}chain_events f WHERE f.uid = ? ${page}`).raw();
   const tradesOfTransaction = prepare(
@@ -302,7 +186,6 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession) {
   ).raw();
 
   return {
-    /** Stores a chain event. Its log position must be free. */
     add(event: ChainEvent): void {
       const { blockNumber, logIndex, blockHash, transactionHash, timestamp } = event;
       const uid = isOrderChainEvent(event) ? toBytes(event.uid) : null;
@@ -320,24 +203,18 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession) {
         formatChainEventDetail(event),
       );
     },
-    listByOrder: (uid: Buffer): OrderChainEvent[] => readAll(selectByUid.all(uid)).filter(isOrderChainEvent),
-    /** Returns the newest block that has chain events; -1 if there is none. */
+    listByOrder: (uid: Hex): OrderChainEvent[] => readAll(selectByUid.all(toBytes(uid))).filter(isOrderChainEvent),
     newestBlock: (): number => selectNewestBlock.get() as number, // an integer, or coalesced to one
-    /** Returns the hash of a block that has indexed chain events. */
     blockHash(block: number): Hex | undefined {
       const hash = selectBlockHash.get(block) as Buffer | undefined; // a NOT NULL column
       return hash && bufferToHex(hash);
     },
-    /** Returns the events without the hash of their block, after one block up to another. */
     listAdopted: ({ after, through }: { readonly after: number; readonly through: number }): ChainEvent[] =>
       readAll(selectAdopted.all(after, through)),
     remove: ({ blockNumber, logIndex }: ChainEvent): void => void remove.run(blockNumber, logIndex),
-    /** Returns the greatest log index of a block; -1 if it has no events. */
     lastLog: (block: number): number => selectLastLog.get(block) as number, // an integer, or coalesced to one
-    /** Returns the events of a block. */
     listOfBlock: (block: number): ChainEvent[] => readAll(selectOfBlock.all(block)),
     listAbove: (block: number): ChainEvent[] => readAll(selectAbove.all(block)),
-    removeAbove: (block: number): void => void removeAbove.run(block),
     trades({ filter, after, limit, offset = 0 }: TradeQuery): TradeChainEvent[] {
       let rows: unknown[];
       const from = [after?.blockNumber ?? Number.MAX_SAFE_INTEGER, after?.logIndex ?? 0];

@@ -1,4 +1,4 @@
-import type { OrderChainEvent, ReinstateRequest } from 'intentbook';
+import type { Hex, OrderChainEvent, ReinstateRequest } from 'intentbook';
 import { createExpiryEvent, emitsExpiry } from 'intentbook/store-kit';
 import type { EventTable } from './events.ts';
 import type { OwnerCounts } from './order-projection.ts';
@@ -19,7 +19,7 @@ interface ReinstatedOrder {
   readonly signingScheme: (typeof SCHEMES)[number];
 }
 
-type ListChainEvents = (uid: Buffer) => readonly OrderChainEvent[];
+type ListChainEvents = (uid: Hex) => readonly OrderChainEvent[];
 
 /** Returns whether a live order has expired at a time in seconds since 1970. */
 export type HasExpired = (now: number) => boolean;
@@ -49,8 +49,8 @@ export function createExpirySweeper(
         recordExpiry.run(id);
         owners.remove(owner, getQuotaClass(quotaClass));
         const signingScheme = toScheme(scheme);
-        if (emitsExpiry({ signingScheme }, listChainEvents(uid)))
-          events.record(createExpiryEvent(bufferToHex(uid), validTo));
+        const hex = bufferToHex(uid);
+        if (emitsExpiry({ signingScheme }, listChainEvents(hex))) events.record(createExpiryEvent(hex, validTo));
       }
       return rows.length;
     });
@@ -60,7 +60,7 @@ export function createExpirySweeper(
 /** Creates the log of reverted expiries. */
 export function createReinstatementLog(listChainEvents: ListChainEvents, events: EventTable): LogReinstatement {
   return ({ uid, owner, signingScheme }, at) => {
-    if (!emitsExpiry({ signingScheme }, listChainEvents(uid))) return;
+    if (!emitsExpiry({ signingScheme }, listChainEvents(bufferToHex(uid)))) return;
     events.append('reinstated', uid, owner, at);
   };
 }

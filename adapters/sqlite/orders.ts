@@ -60,7 +60,7 @@ export function createOrderTable(
   documents: AppDataTable,
   events: EventTable,
   projection: OrderProjectionTable,
-  projectNewOrder: (uid: Buffer, at: number) => void,
+  projectNewOrder: (uid: Hex, at: number) => void,
   logReinstatement: LogReinstatement,
 ) {
   const { prefix: p, prepare, write, join } = session;
@@ -114,7 +114,7 @@ export function createOrderTable(
     projection.insert(order, uid, owner); // the row, and the owner's counter
     documents.refer(order.appData, getEndTime(order), document);
     events.append('created', uid, owner, order.creationDate);
-    projectNewOrder(uid, order.creationDate); // applies chain events that were indexed before the order arrived
+    projectNewOrder(order.uid, order.creationDate); // applies chain events that were indexed before the order arrived
     return { status: 'inserted' };
   }
 

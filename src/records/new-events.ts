@@ -155,7 +155,8 @@ export function toConflict(
   return { status: 'conflict', block: blockNumber, stored: blockHash, log: logIndex, indexedBlock };
 }
 
-const formatPosition = ({ blockNumber, logIndex }: ChainEvent) => `${blockNumber} ${logIndex}`;
+/** Formats the log position of a chain event as a map key. */
+export const formatPosition = ({ blockNumber, logIndex }: ChainEvent) => `${blockNumber} ${logIndex}`;
 
 /** Formats the values that an event has on chain. Others, such as prices, depend on the time at which it was read. */
 function formatContent(event: ChainEvent): string {

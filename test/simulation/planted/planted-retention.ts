@@ -73,7 +73,7 @@ export const PLANTED_RETENTION: readonly PlantedFault[] = [
     area: 'retention',
     store: 'memory',
     file: 'adapters/memory/chain.ts',
-    find: 'return target.find(event.uid) === undefined && hasOrderEnded(event, before);',
+    find: 'return orders.find(event.uid) === undefined && hasOrderEnded(event, before);',
     replace: 'return hasOrderEnded(event, before);',
   },
   {
