@@ -22,10 +22,11 @@ const COLUMNS = [
   'is_eligible',
 ] as const;
 
-/** Formats the activity of a trader as CSV. Members of an external source that are no texts or numbers are left out. */
-export function activityToCsv(rows: readonly unknown[]): string {
-  return toCsvLine(COLUMNS) + rows.map((row) => toCsvLine(COLUMNS.map((name) => toField(row, name)))).join('');
-}
+/** Format of the activity of a trader. Members of an external source that are no texts or numbers are left out. */
+export const ACTIVITY_CSV = {
+  header: /* @__PURE__ */ toCsvLine(COLUMNS),
+  toLine: (row: unknown): string => toCsvLine(COLUMNS.map((name) => toField(row, name))),
+};
 
 function toField(row: unknown, name: string): string | number | boolean | null {
   const value: unknown = typeof row === 'object' && row !== null ? Reflect.get(row, name) : null;

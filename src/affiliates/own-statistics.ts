@@ -1,6 +1,7 @@
 import { AccountError } from '../account-tools/account-error.ts';
 import type { AccountTools } from '../account-tools/account-tools.ts';
 import { findTokens, type OrderTokens } from '../account-tools/token-labels.ts';
+import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import type {
   AffiliateStatistics,
@@ -20,6 +21,9 @@ import type { Valuation } from './valuation.ts';
 
 /** Trades in a response with the activity of a trader. */
 const MAX_ROWS = 50;
+
+/** Rows that are created in one tick of the event loop. */
+const ROWS_PER_TICK = 128;
 
 /** Statistics that are computed from the trades of the books. */
 export interface OwnStatistics extends Required<AffiliateStatistics> {
@@ -101,8 +105,11 @@ export function createOwnStatistics(
     async traderActivity(address, { all = false }) {
       const lastUpdatedAt = requireUpdate();
       const { trades = [], chainIds = [], binding } = ledger.trader(address) ?? {};
-      const newest = trades.map((trade, i) => ({ trade, chainId: chainIds[i] ?? 0 })).reverse();
-      const listed = all ? newest : newest.slice(0, MAX_ROWS);
+      const first = all ? 0 : Math.max(0, trades.length - MAX_ROWS);
+      const listed = trades
+        .slice(first)
+        .map((trade, i) => ({ trade, chainId: chainIds[first + i] ?? 0 }))
+        .reverse();
       const labels = new Map<number, ReturnType<typeof findTokens>>();
       for (const chainId of new Set(listed.map((each) => each.chainId))) {
         const referrals = listed.flatMap((each) => (each.chainId === chainId ? [each.trade.referral] : []));
@@ -114,6 +121,7 @@ export function createOwnStatistics(
       }
       const rows = [];
       for (const { trade, chainId } of listed) {
+        if (rows.length > 0 && rows.length % ROWS_PER_TICK === 0) await yieldToEventLoop();
         const getTokens = await labels.get(chainId);
         rows.push(toActivityRow(address, chainId, trade, binding?.code, getTokens?.(trade.referral)));
       }

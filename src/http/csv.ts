@@ -1,3 +1,5 @@
+import type { ReadOptions } from '../concurrency/abort.ts';
+import { nextStep } from '../concurrency/steps.ts';
 import { invalidParameter } from '../validation/options.ts';
 import { isTypeRequested } from './accept.ts';
 import type { AccountCall } from './account-routes/route.ts';
@@ -15,12 +17,36 @@ export function isCsvRequested({ query, request }: AccountCall): boolean {
 /** The format depends on the `Accept` header. */
 export const VARY = { vary: 'accept' };
 
-/** Creates a response with a CSV file. */
-export function csvResponse(
+/** Format of a file with rows. */
+export interface CsvFormat<T> {
+  readonly header: string;
+  toLine(row: T): string;
+}
+
+/**
+ * Responds with a CSV file of the rows of some pages. The first is read before the response begins: its errors have a
+ * status.
+ */
+export async function streamCsv<T>(
   name: string,
-  body: ApiResponse['body'],
-  headers: Readonly<Record<string, string>>,
-): ApiResponse {
+  { header, toLine }: CsvFormat<T>,
+  pages: AsyncIterable<readonly T[]>,
+  work: ReadOptions,
+  headers: Readonly<Record<string, string>> = VARY,
+): Promise<ApiResponse> {
+  const iterator = pages[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  async function* lines(): AsyncGenerator<string> {
+    try {
+      yield header;
+      for (let page = first; page.done !== true; page = await iterator.next()) {
+        yield page.value.map(toLine).join('');
+        await nextStep(work);
+      }
+    } finally {
+      await iterator.return?.();
+    }
+  }
   return {
     status: 200,
     headers: {
@@ -29,6 +55,6 @@ export function csvResponse(
       'cache-control': 'no-store',
       ...headers,
     },
-    ...(body === undefined ? {} : { body }),
+    body: lines(),
   };
 }

@@ -2,7 +2,8 @@ import { AccountError } from '../../account-tools/account-error.ts';
 import { type AffiliateRegistration, type AffiliateTerms, loadAffiliateCsv } from '../../affiliates/index.ts';
 import { countRows } from '../../concurrency/abort.ts';
 import { READ, readCost, unknownRows, WRITE } from '../cost.ts';
-import { csvResponse, isCsvRequested, VARY } from '../csv.ts';
+import { isCsvRequested, streamCsv, VARY } from '../csv.ts';
+import { divide } from '../json-array.ts';
 import { jsonResponse } from '../response.ts';
 import { BODY_LIMIT } from '../route.ts';
 import type { AccountRoute } from './route.ts';
@@ -85,8 +86,8 @@ const traderActivity: AccountRoute = {
     const rows: readonly unknown[] = Array.isArray(found['rows']) ? found['rows'] : [];
     countRows(work, rows.length);
     if (!all) return jsonResponse(200, found, VARY);
-    const { activityToCsv } = await loadAffiliateCsv();
-    return csvResponse('trader-activity', activityToCsv(rows), VARY);
+    const { ACTIVITY_CSV } = await loadAffiliateCsv();
+    return streamCsv('trader-activity', ACTIVITY_CSV, divide(rows, work), work);
   },
 };
 

@@ -1,10 +1,8 @@
 import { HISTORY_FILTERS, type HistoryQuery, loadHistoryCsv } from '../../accounts/index.ts';
-import type { ReadOptions } from '../../concurrency/abort.ts';
-import { nextStep } from '../../concurrency/steps.ts';
 import { assertKnownFilters } from '../../validation/options.ts';
 import { isTypeRequested } from '../accept.ts';
 import { type EstimateRows, readCost, readCount } from '../cost.ts';
-import { csvResponse, isCsvRequested, VARY } from '../csv.ts';
+import { type CsvFormat, isCsvRequested, streamCsv, VARY } from '../csv.ts';
 import { divide, renderList } from '../json-array.ts';
 import type { ApiResponse } from '../message.ts';
 import { nextPageLink } from '../page-link.ts';
@@ -63,12 +61,6 @@ function pageQuery({ query }: AccountCall): HistoryQuery {
 /** Whether the request has no page, so that a file contains everything. */
 const isWhole = ({ cursor, limit }: HistoryQuery) => cursor === undefined && limit === undefined;
 
-/** Format of a file with rows. */
-interface CsvFormat<T> {
-  readonly header: string;
-  toLine(row: T): string;
-}
-
 /** Creates the response of a page, with the address of the next one (RFC 8288). @param csv - Absent: JSON. */
 async function pageResponse<T>(
   { query, work }: AccountCall,
@@ -80,28 +72,4 @@ async function pageResponse<T>(
   const headers = { ...VARY, ...nextPageLink(query, next) };
   if (csv === undefined) return jsonText(200, await renderList(rows, undefined, work), headers);
   return streamCsv(name, csv, divide(rows, work), work, headers);
-}
-
-/** Responds with all rows of some pages. The first is read before the response begins: its errors have a status. */
-async function streamCsv<T>(
-  name: string,
-  { header, toLine }: CsvFormat<T>,
-  pages: AsyncIterable<readonly T[]>,
-  work: ReadOptions,
-  headers: Readonly<Record<string, string>> = VARY,
-): Promise<ApiResponse> {
-  const iterator = pages[Symbol.asyncIterator]();
-  const first = await iterator.next();
-  async function* lines(): AsyncGenerator<string> {
-    try {
-      yield header;
-      for (let page = first; page.done !== true; page = await iterator.next()) {
-        yield page.value.map(toLine).join('');
-        await nextStep(work);
-      }
-    } finally {
-      await iterator.return?.();
-    }
-  }
-  return csvResponse(name, lines(), headers);
 }

@@ -1,7 +1,7 @@
 import type { Address, Hex, PricePoint } from 'intentbook';
 import { describe, expect, test } from 'vitest';
 import type { AffiliateTerms } from '../../../src/affiliates/affiliate-api.ts';
-import { activityToCsv } from '../../../src/affiliates/csv.ts';
+import { ACTIVITY_CSV } from '../../../src/affiliates/csv.ts';
 import type { LedgerEntry } from '../../../src/affiliates/ledger.ts';
 import { createLedger } from '../../../src/affiliates/ledger.ts';
 import { parseReferrerCode } from '../../../src/affiliates/referred-trade.ts';
@@ -266,6 +266,12 @@ test('activity as CSV has all columns, and empty fields for other types', () => 
     'buy_token_symbol,executed_sell_amount,executed_buy_amount,usd_value,eligible_volume_usd,referrer_code,' +
     'bound_referrer_code,eligibility_reason,is_bound_to_code,is_eligible';
   const row = { chain_id: 1, tx_hash: '0x12', sell_token: { a: 1 }, is_eligible: false, usd_value: 2.5, other: 'x' };
-  const lines = activityToCsv([row, null, 'text']).split('\r\n');
-  expect(lines).toEqual([header, '1,,0x12,,,,,,,,,2.5,,,,,,false', ','.repeat(17), ','.repeat(17), '']);
+  const lines = [row, null, 'text'].map(ACTIVITY_CSV.toLine);
+  expect([ACTIVITY_CSV.header, ...lines].join('').split('\r\n')).toEqual([
+    header,
+    '1,,0x12,,,,,,,,,2.5,,,,,,false',
+    ','.repeat(17),
+    ','.repeat(17),
+    '',
+  ]);
 });
