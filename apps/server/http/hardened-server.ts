@@ -97,7 +97,7 @@ export function createHardenedServer(
   };
 
   return {
-    /** Starts to listen on a port, or on a socket file if `host` is a path. Returns its URL, or `unix:` and the path. */
+    /** Listens on a port, or on a socket file if `host` is a path. Returns its URL, or `unix:` and the path. */
     async listen(port: number, host: string): Promise<string> {
       const isFile = isSocketFile(host);
       if (isFile) await removeStaleSocket(host);
