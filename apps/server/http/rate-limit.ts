@@ -16,8 +16,11 @@ export interface RateLimit {
 /** More than a front end with a hundred orders per user needs. */
 export const DEFAULT_RATE_LIMIT: RateLimit = { reads: 50, writes: 10, streams: 32 };
 
-/** Milliseconds after which a client that ignores rejections gets the next one. */
+/** Minimum milliseconds after which a client that ignores rejections gets the next one. */
 const PAUSE = 1_000;
+
+/** Milliseconds between two delayed rejections. The connections of a client would otherwise return at the same time. */
+const SPACING = 2;
 
 /** Creates the rate-limit options of a server's interfaces. */
 export function toRateLimitOptions(
@@ -40,13 +43,18 @@ export function toRateLimitOptions(
  */
 function withPauses(limiter: Limiter, perSecond: number): Limiter {
   const rejections = tokenBuckets({ reads: { perSecond }, streams: 0 });
+  let last = 0;
   return {
     ...limiter,
     async take(client, kind, tokens) {
       const admission = await limiter.take(client, kind, tokens);
       if (admission.status === 'admitted') return admission;
       const { status } = await rejections.take(client, 'read', 1);
-      if (status === 'rejected') await sleep(PAUSE);
+      if (status === 'rejected') {
+        const now = performance.now();
+        last = Math.max(now + PAUSE, last + SPACING);
+        await sleep(last - now);
+      }
       return admission;
     },
   };
