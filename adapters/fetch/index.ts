@@ -46,8 +46,17 @@ export function fetchHandler(target: OrderBook | Api, options: FetchHandlerOptio
       signal: request.signal,
       ...(remoteAddress !== undefined && { remoteAddress }),
     });
+    if (isStream(response.body)) keepOpen(request, host);
     return toResponse(request, response);
   };
+}
+
+const isStream = (body: ApiResponse['body']) => typeof body === 'object' && Symbol.asyncIterator in body;
+
+/** Bun ends a response without data after ten seconds, which is before the first comment of an event stream. */
+function keepOpen(request: Request, host: unknown): void {
+  const server = Object(host) as { timeout?: (request: Request, seconds: number) => void }; // the server of Bun
+  if (typeof server.timeout === 'function') server.timeout(request, 0);
 }
 
 function getBody({ body, bodyUsed, signal }: Request): ApiRequestBody {

@@ -1,5 +1,12 @@
 import { StoreError } from 'intentbook';
-import { createPool, type OwnPool, type PgClient, type PgPool, POOL_NAME } from './database-driver.ts';
+import {
+  createPool,
+  ignoreBrokenConnections,
+  type OwnPool,
+  type PgClient,
+  type PgPool,
+  POOL_NAME,
+} from './database-driver.ts';
 import { createQuery } from './query.ts';
 
 /** Source of connections: a URL, or a pool of the host. */
@@ -53,7 +60,11 @@ async function sharePool(url: string, connections: number) {
 }
 
 export async function connectPostgres(source: PostgresSource): Promise<PostgresConnection> {
-  if (source.kind === 'pool') return { pool: source.pool, readPool: source.readPool, disconnect: async () => {} };
+  if (source.kind === 'pool') {
+    const { pool, readPool } = source;
+    for (const each of [pool, readPool]) if (each !== undefined) ignoreBrokenConnections(each);
+    return { pool, readPool, disconnect: async () => {} };
+  }
   const { url, readUrl, connections } = source;
   const primary = await sharePool(url, connections);
   const replica = readUrl === undefined ? undefined : await sharePool(readUrl, connections);

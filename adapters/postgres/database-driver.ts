@@ -56,6 +56,7 @@ export interface PgPool {
   /** Numbers of open connections and of those that are not lent, of a pool of node-postgres. */
   readonly totalCount?: number;
   readonly idleCount?: number;
+  on?(event: string, listener: (argument: unknown) => void): unknown;
 }
 
 /** Pool that the store owns. */
@@ -144,10 +145,7 @@ export async function createPool(url: string, { connections, limited = true }: P
       keepAlive: true,
       allowExitOnIdle: true,
     } satisfies PoolConfig);
-    // Emitted when an idle connection breaks. The pool removes it and opens another one for the next request.
-    pool.on('error', ignore);
-    // Before the pool lends a connection: the server can end it in the same packet in which it accepts it.
-    pool.on('connect', (client) => void client.on('error', ignore));
+    ignoreBrokenConnections(pool);
     let lent = 0;
     pool.on('acquire', () => lent++);
     pool.on('release', () => lent--);
@@ -177,6 +175,21 @@ export async function createPool(url: string, { connections, limited = true }: P
 }
 
 const ignore = () => {};
+
+/** Pools that ignore broken connections. */
+const tolerant = new WeakSet<object>();
+
+/**
+ * Keeps a broken connection from ending the process. A pool removes it and opens another one for the next request, and
+ * its running statement rejects.
+ */
+export function ignoreBrokenConnections(pool: Pick<PgPool, 'on'>): void {
+  if (tolerant.has(pool)) return;
+  tolerant.add(pool);
+  pool.on?.('error', ignore); // the connection was idle
+  // Before the pool lends a connection: the server can end it in the same packet in which it accepts it.
+  pool.on?.('connect', (client) => void (client as PgClient).on?.('error', ignore));
+}
 
 /**
  * Limits a new connection. The hook `verify` of the pool could do it, but the pool has no time limit for it, and loses

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, readSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { StoreError } from 'intentbook';
 import { type BetterSqlite, loadDriver, openDatabase, type SqliteDatabase, toStoreError } from './database-driver.ts';
@@ -121,6 +121,7 @@ export function getFilePath(database: SqliteDatabase): string {
 }
 
 async function connectFile({ path, synchronous, busyTimeout }: SqliteFile): Promise<SqliteConnection> {
+  assertOneName(path);
   await assertOwnLog(path);
   await loadDriver();
   createPrivate(path);
@@ -152,6 +153,36 @@ function createPrivate(path: string): void {
     closeSync(openSync(path, 'wx', 0o600));
   } catch {
     // The file exists, or SQLite reports why it cannot be created.
+  }
+}
+
+/**
+ * Refuses a file with several names. SQLite keeps the write-ahead log and its locks beside the name that it opens:
+ * another name has neither, so that two writers damage the file, and the log is lost with a container.
+ */
+function assertOneName(path: string): void {
+  const links = statSync(path, { throwIfNoEntry: false })?.nlink;
+  if (links === undefined) return;
+  const isMounted = readMounts().includes(realpathSync(path));
+  if (links <= 1 && !isMounted) return;
+  const problem = isMounted
+    ? 'is a mount, and its write-ahead log would not be in it; mount its folder instead'
+    : `has ${links} names (hard links), which do not share a write-ahead log; open a copy instead`;
+  throw new StoreError('Unavailable', `the file "${path}" ${problem}`);
+}
+
+/** Returns the paths of the mounts of this process. Other platforms than Linux have no list of them. */
+function readMounts(): string[] {
+  try {
+    const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
+    // The fifth field. Spaces and some other characters are octal.
+    return lines.map((line) =>
+      (line.split(' ')[4] ?? '').replace(/\\(\d{3})/g, (_, octal: string) =>
+        String.fromCharCode(Number.parseInt(octal, 8)),
+      ),
+    );
+  } catch {
+    return [];
   }
 }
 
@@ -237,6 +268,7 @@ export function markBookFile(database: SqliteDatabase): void {
 function connectHandle({ database, prefix, synchronous }: SqliteHandle): SqliteConnection {
   try {
     if (database.inTransaction) throw new StoreError('Unavailable', 'a transaction is open on the database handle');
+    if (!database.memory) assertOneName(getFilePath(database));
     assertPragma(database, 'journal_mode', ['wal'], 'wal');
     assertPragma(database, 'encoding', ['UTF-8'], 'UTF-8');
     // The store reads with a second connection, so that it does not see uncommitted rows.

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { constants, Script } from 'node:vm';
 
 /** An import of a module of this package that loads files at run time, in built code. */
@@ -30,7 +31,8 @@ export async function preload(file: string, seen = new Set<string>()): Promise<v
 /** Imports as the module of that URL does. The path of a file is looked up once for each importing module. */
 function importFrom(file: string, specifier: string): Promise<unknown> {
   const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
-  const script = new Script(`import(${JSON.stringify(specifier)})`, { filename: file, importModuleDynamically });
+  const filename = fileURLToPath(file); // Bun takes no URL
+  const script = new Script(`import(${JSON.stringify(specifier)})`, { filename, importModuleDynamically });
   const { emitWarning } = process;
   // Some releases of Node.js warn that the constant is experimental, during this call.
   process.emitWarning = () => {};

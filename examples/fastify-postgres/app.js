@@ -40,7 +40,7 @@ export async function createService({ databaseUrl, schema = 'orders', keys }) {
       await client.query('COMMIT');
       return { uid: result.uid };
     } catch (error) {
-      await client.query('ROLLBACK');
+      await client.query('ROLLBACK').catch(() => {}); // the connection may be broken
       throw error;
     } finally {
       client.release();

@@ -11,7 +11,12 @@ export class AccountError extends Error {
   /** Seconds after which the request may succeed; absent if a retry does not help. */
   readonly retryAfter: number | undefined;
 
-  constructor(status: AccountErrorStatus, message: string, retryAfter?: number, options?: ErrorOptions) {
+  constructor(
+    status: AccountErrorStatus,
+    message: string,
+    retryAfter?: number,
+    options?: { readonly cause?: unknown },
+  ) {
     super(message, options);
     this.status = status;
     this.retryAfter = retryAfter;

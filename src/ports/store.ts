@@ -252,7 +252,7 @@ export class StoreError extends Error {
     return value instanceof Error && value.name === 'StoreError';
   }
 
-  constructor(code: StoreErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: StoreErrorCode, message: string, options?: { readonly cause?: unknown }) {
     super(message, options);
     this.code = code;
   }

@@ -33,6 +33,27 @@ const book = createOrderBook({ chainId: 11155111, store: ${store} });
 })();
 `;
 
+/** A program that starts the server in any runtime, and reads an event stream for longer than an idle one may last. */
+const SERVER = `
+import { createOrderBook } from 'intentbook';
+import { fetchHandler } from 'intentbook/fetch';
+import { memoryStore } from 'intentbook/memory';
+import { serve } from 'intentbook/server';
+
+const server = await serve({ port: 0, db: ':memory:', chain: 'sepolia' });
+console.log((await fetch(server.url + '/live')).status);
+await server.close();
+if (globalThis.Bun !== undefined) {
+  const book = createOrderBook({ chainId: 11155111, store: memoryStore() });
+  await book.start();
+  const host = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: fetchHandler(book) });
+  const response = await fetch(new URL('/api/v1/orders/stream', host.url));
+  const ended = (async () => { for await (const _ of response.body); return 'ended'; })();
+  console.log(await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 14_000, 'open'))]));
+}
+process.exit(0);
+`;
+
 /** A program that runs the conformance suites of the SQLite stores in any runtime, and prints failed cases. */
 const CONFORMANCE = `
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -81,6 +102,7 @@ describe.skipIf(!LONG)('package installed from its tarball into an empty folder 
     const sqlite = imports.replace("memoryStore } from 'intentbook/memory'", "sqliteStore } from 'intentbook/sqlite'");
     writeFileSync(join(host, 'sqlite.mjs'), trade(sqlite, order, 'sqliteStore({ path: process.argv[2] })'));
     writeFileSync(join(host, 'conformance.mjs'), CONFORMANCE);
+    writeFileSync(join(host, 'server.mjs'), SERVER);
   }, 300_000);
 
   /** Runs the conformance suites of the SQLite stores without the package better-sqlite3. */
@@ -129,6 +151,7 @@ describe.skipIf(!LONG)('package installed from its tarball into an empty folder 
     expect(execFileSync(bun, ['trade.mjs'], { cwd: host, encoding: 'utf8' })).toBe('201 200 open\n');
     const stored = execFileSync(bun, ['sqlite.mjs', 'bun.sqlite'], { cwd: host, encoding: 'utf8', stdio: 'pipe' });
     expect(stored).toBe('201 200 open\n');
+    expect(execFileSync(bun, ['server.mjs'], { cwd: host, encoding: 'utf8' })).toBe('200\nopen\n');
     expectConformance(bun);
   }, 300_000);
 
@@ -138,6 +161,8 @@ describe.skipIf(!LONG)('package installed from its tarball into an empty folder 
     expect(execFileSync(deno, args, { cwd: host, encoding: 'utf8' })).toBe('201 200 open\n');
     const withSqlite = [...args.slice(0, -1), 'sqlite.mjs', 'deno.sqlite'];
     expect(execFileSync(deno, withSqlite, { cwd: host, encoding: 'utf8', stdio: 'pipe' })).toBe('201 200 open\n');
+    const server = execFileSync(deno, [...args.slice(0, -1), 'server.mjs'], { cwd: host, encoding: 'utf8' });
+    expect(server).toBe('200\n');
     expectConformance(deno, ...args.slice(0, -1));
   }, 300_000);
 

@@ -27,8 +27,14 @@ export const matching = (pattern: RegExp, value: string, expected: string) => {
 };
 
 /** The name of a file. A URL and a word that switches a setting are not: SQLite would create a file with this name. */
-export const fileSetting = (expected = 'a file name', value = '<file>') =>
-  matching(/^(?!(?:on|off|true|false|yes|no)$|[a-z][a-z\d+.-]*:\/\/)./is, value, expected);
+export const fileSetting = (expected = 'a file name', value = '<file>') => {
+  const type = matching(/^(?!(?:on|off|true|false|yes|no)$|[a-z][a-z\d+.-]*:\/\/)./is, value, expected);
+  // A secret of a file ends with a line feed, which would be a part of the name of a new, empty database.
+  const schema = type.schema.refine((name) => name.trim() === name && !/\p{Cc}/u.test(name), {
+    error: `must be ${expected}, without space around it and control characters`,
+  });
+  return { ...type, schema };
+};
 
 /** The location of an account store: a file, `:memory:`, a connection string or `off`. */
 export const storeLocation = () => {

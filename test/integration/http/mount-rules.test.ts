@@ -362,3 +362,19 @@ function silentAfter(first: string) {
   };
   return { returned, [Symbol.asyncIterator]: () => iterator };
 }
+
+test.each([
+  ['an event stream', events(), [0]],
+  ['a response', '[]', []],
+])('fetch mount on Bun does not limit the idle time of a response only if it is %s', async (_, body, limits) => {
+  const set: number[] = [];
+  const server = { timeout: (_request: Request, seconds: number) => set.push(seconds) };
+  const handle = fetchHandler({ handle: async () => ({ status: 200, headers: {}, body }) });
+  const response = await handle(new Request('http://127.0.0.1/api/v1/orders/stream'), server);
+  await response.text();
+  expect(set).toEqual(limits);
+});
+
+async function* events() {
+  yield ': open\n\n';
+}

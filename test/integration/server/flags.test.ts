@@ -118,10 +118,10 @@ describe('command-line flags', () => {
   ])('--%s has a file name that is no word of a switch', (flag) => {
     const upstream = flag.startsWith('upstream') ? ['--upstream', 'http://a'] : [];
     const read = (text: string) => parseCommand(['serve', `--${flag}`, text, ...upstream], {});
-    for (const text of ['on', 'true', 'YES', 'no', 'mysql://a/b']) {
+    for (const text of ['on', 'true', 'YES', 'no', 'mysql://a/b', 'a.txt\n', ' a.txt', 'a.txt ', 'a\u0007.txt']) {
       expect(() => read(text)).toThrow(new RegExp(`^--${flag} must be .*file name`));
     }
-    for (const text of ['./on', 'once', 'no.txt']) expect(read(text)).toMatchObject({ name: 'serve' });
+    for (const text of ['./on', 'once', 'no.txt', 'a b.txt', 'a']) expect(read(text)).toMatchObject({ name: 'serve' });
   });
 
   test.each(FLAG_TABLE.filter(({ inFile }) => !inFile))('$variable must not be in quotes', (flag) => {

@@ -83,6 +83,22 @@ describe('books on one pool of the host', () => {
     await expect.poll(() => first.query(listening)).toEqual([{ count: 1 }]); // a closed session ends later
   });
 
+  test('keep the process and the pool when the server ends every connection', async () => {
+    await open(4, 1);
+    const own = await pool.connect();
+    await own.query('BEGIN');
+    const name = 'the pool of a host';
+    const clients = [own, await pool.connect()];
+    for (const client of clients) await client.query(`SET application_name = '${name}'`);
+    clients[1]?.release(); // it is idle
+    const ended = new Promise((resolve) => own.once('end', resolve));
+    await first.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1', [name]);
+    await ended;
+    own.release(true);
+    await expect.poll(() => pool.query('SELECT 1 AS one').then(({ rows }) => rows, String)).toEqual([{ one: 1 }]);
+    expect((await books[0]?.orders.get(await submit(books[0], 4)))?.status).toBe('open');
+  });
+
   test.each([
     ['without a limit of the host', {}, '4000 ms'],
     ['after the limit of the host', { connectionTimeoutMillis: 2000 }, '2000 ms'],
