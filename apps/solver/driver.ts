@@ -7,8 +7,8 @@ import {
   requireFunctions,
   requireInteger,
 } from '#internal';
+import { describeSolution, formatPrices, sortByScore } from './describe-solution.ts';
 import { encodeSettlement } from './encode.ts';
-import { getExecution, getScore } from './execution.ts';
 import { createFailedOrders } from './failed-orders.ts';
 import type { SettlementReceipt, Settler } from './settler.ts';
 import type { Solution, SolvableAuction, SolverEngine } from './types.ts';
@@ -45,6 +45,9 @@ export interface Driver {
 
 /** Earlier offers of an auction that are kept when it is solved again. */
 const MAX_EARLIER = 100;
+
+/** Maximum milliseconds of the time of an auction that are kept for the response. At most a tenth of it is kept. */
+const MAX_RESPONSE_TIME = 500;
 
 /** A solution that can be settled. */
 interface Offer {
@@ -93,21 +96,31 @@ export function createDriver(options: DriverOptions): Driver {
   const send = createSender(settler);
   const report = createFailureReporter(onFailure);
 
-  /** Finds the solutions that can be settled. One that fails is replaced by a solution of some of its orders. */
+  /**
+   * Finds the solutions that can be settled, of those that are simulated before the signal is aborted. One that fails
+   * is replaced by a solution of some of its orders.
+   *
+   * @throws The first failure, if no solution can be settled.
+   */
   async function findValid(auction: DriverAuction, signal: AbortSignal): Promise<readonly Solution[]> {
-    const found = await engine.solve(auction, signal);
+    const found = await untilAborted(engine.solve(auction, signal), signal);
     const valid = found.map(async (solution) => {
-      const reason = await settler.simulate(solution, signal);
+      const reason = await untilAborted(settler.simulate(solution, signal), signal);
       return reason === undefined ? [solution] : findPart(auction, solution, reason, signal);
     });
-    return (await Promise.all(valid)).flat();
+    const results = await Promise.allSettled(valid);
+    const solutions = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
+    const failed = results.flatMap((result): unknown[] => (result.status === 'rejected' ? [result.reason] : []));
+    if (solutions.length === 0 && failed.length > 0) throw failed[0];
+    if (!signal.aborted) failed.forEach(report);
+    return solutions;
   }
 
   /** Finds a solution of some orders of one that fails, in half of the time that is left. */
   async function findPart(auction: DriverAuction, solution: Solution, reason: string, signal: AbortSignal) {
     const half = Math.floor((Date.now() + auction.deadline) / 2);
     const find = async (limited: AbortSignal): Promise<readonly Solution[]> => {
-      const { parts } = await failures.divide(auction, solution, reason, limited);
+      const { parts } = await untilAborted(failures.divide(auction, solution, reason, limited), limited);
       for (const orders of parts) {
         const valid = await findValid({ ...auction, orders }, limited);
         // Another part may need the same funds.
@@ -124,8 +137,10 @@ export function createDriver(options: DriverOptions): Driver {
 
   async function solve(body: unknown, signal: AbortSignal): Promise<object> {
     const auction = parseAuction(body);
-    const open = { ...auction, orders: failures.leaveOut(auction.orders) };
-    const valid = await beforeDeadline(signal, auction.deadline, (limited) => findValid(open, limited));
+    const left = Math.max(0, auction.deadline - Date.now());
+    const deadline = auction.deadline - Math.min(Math.ceil(left / 10), MAX_RESPONSE_TIME);
+    const open = { ...auction, orders: failures.leaveOut(auction.orders), deadline };
+    const valid = await beforeDeadline(signal, deadline, (limited) => findValid(open, limited));
     const solutions = sortByScore(valid, auction.prices).slice(0, maxSolutions);
     const offers = solutions.map((solution): [number, Offer] => [++lastId, { solution, receipt: undefined }]);
     // An earlier offer of the same auction may still be settled, such as one to a book that has restarted.
@@ -158,10 +173,12 @@ export function createDriver(options: DriverOptions): Driver {
     const order = toQuotedOrder(query);
     const deadline = parseDeadline(query.get('deadline'));
     const auction: SolvableAuction = { id: 0, block: 0, orders: [order], prices: {}, ...deadline };
-    const [solution] = await beforeDeadline(signal, deadline?.deadline, (limited) => engine.solve(auction, limited));
+    const [solution] = await beforeDeadline(signal, deadline?.deadline, (limited) =>
+      untilAborted(engine.solve(auction, limited), limited),
+    );
     if (solution === undefined) throw new DriverFailure('QuotingFailed', 'there is no route');
     return {
-      clearingPrices: toText(solution.prices),
+      clearingPrices: formatPrices(solution.prices),
       preInteractions: (solution.pre ?? []).map(toTextInteraction),
       interactions: solution.interactions.map(toTextInteraction),
       solver: settler.address,
@@ -233,7 +250,7 @@ function createSender(settler: Settler) {
 }
 
 /**
- * Runs work until a deadline, in milliseconds since 1970, even if it ignores its signal.
+ * Runs work until a deadline, in milliseconds since 1970, at which its signal is aborted.
  *
  * @throws DriverFailure `DeadlineExceeded` if the work does not end in time.
  */
@@ -244,7 +261,7 @@ async function beforeDeadline<T>(
 ): Promise<T> {
   const limited = deadline === undefined ? signal : abortAt(signal, deadline);
   try {
-    return await untilAborted(work(limited), limited);
+    return await work(limited);
   } catch (error) {
     if (!limited.aborted || signal.aborted) throw error;
     throw new DriverFailure('DeadlineExceeded', 'the deadline is over');
@@ -317,38 +334,6 @@ function parseDeadline(text: string | null): { readonly deadline: number } | und
   const deadline = parseDateTime(text);
   if (deadline === undefined) throw new DriverFailure('MalformedRequest', 'deadline must be a date');
   return { deadline };
-}
-
-/** Sorts solutions, the best one first. */
-function sortByScore(solutions: readonly Solution[], prices: SolvableAuction['prices']): readonly Solution[] {
-  const scored = solutions.map((solution) => ({ solution, score: getScore(solution, prices) }));
-  return scored.sort((a, b) => (a.score > b.score ? -1 : a.score < b.score ? 1 : 0)).map(({ solution }) => solution);
-}
-
-function describeSolution(
-  solution: Solution,
-  solutionId: number,
-  submissionAddress: Address,
-  prices: SolvableAuction['prices'],
-): object {
-  return {
-    solutionId,
-    score: String(getScore(solution, prices)),
-    submissionAddress,
-    orders: Object.fromEntries(
-      solution.fills.map((fill) => {
-        const { uid, kind: side, sellToken, buyToken, sellAmount: limitSell, buyAmount: limitBuy } = fill.order;
-        const { sold, bought } = getExecution(fill, solution.prices);
-        const executed = { executedSell: String(sold), executedBuy: String(bought) };
-        return [uid, { side, sellToken, limitSell, buyToken, limitBuy, ...executed }];
-      }),
-    ),
-    clearingPrices: toText(solution.prices),
-  };
-}
-
-function toText(prices: Solution['prices']): Record<string, string> {
-  return Object.fromEntries(Object.entries(prices).map(([token, price]) => [token, String(price)]));
 }
 
 /** The limit of a quoted order that is not fixed: any price is within it, and products with prices fit in 256 bits. */

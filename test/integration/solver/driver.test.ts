@@ -99,7 +99,7 @@ describe('solutions of a driver', () => {
   const other = createOrder(3, { sellToken: BUY, buyToken: SELL });
 
   /** Creates a function that requests the orders of each solution. The engine fills the orders of a pair at once. */
-  function createPairDriver(settler: Partial<Settler>) {
+  function createPairDriver(settler: Partial<Settler>, onFailure?: (failure: unknown) => void) {
     const driver = createDriver({
       engine: {
         name: 'test',
@@ -112,6 +112,7 @@ describe('solutions of a driver', () => {
         },
       },
       settler: { address: SOLVER, simulate: async () => undefined, submit: () => Promise.reject(), ...settler },
+      ...(onFailure !== undefined && { onFailure }),
     });
     let id = 0;
     return async (orders: readonly AuctionOrder[], time = 10_000) => {
@@ -158,6 +159,49 @@ describe('solutions of a driver', () => {
           : Promise.resolve(fills.length > 1 ? 'receiver reverts' : new Promise<undefined>(() => {})),
     });
     expect(await solve([...pair, other], 500)).toEqual([[other.uid]]);
+  });
+
+  it('are offered in time while the simulation of another one has no result', async () => {
+    const solve = createPairDriver({
+      simulate: async ({ fills }) => (fills.length > 1 ? new Promise<undefined>(() => {}) : undefined),
+    });
+    expect(await solve([...pair, other], 500)).toEqual([[other.uid]]);
+  });
+
+  it('are offered although the simulation of another one rejects', async () => {
+    const failures: unknown[] = [];
+    const solve = createPairDriver(
+      { simulate: async ({ fills }) => (fills.length > 1 ? Promise.reject(new Error('no node')) : undefined) },
+      (failure) => failures.push(failure),
+    );
+    expect(await solve([...pair, other])).toEqual([[other.uid]]);
+    expect(failures).toEqual([new Error('no node')]);
+  });
+
+  it('arrive at the book before it drops them', async () => {
+    const { handle } = createDriver({
+      engine: { name: 'test', solve: async ({ orders }) => orders.map((order) => fillAll(order)) },
+      settler: {
+        address: SOLVER,
+        simulate: ({ fills }) => new Promise((resolve) => fills[0]?.order.uid === other.uid && resolve(undefined)),
+        submit: () => Promise.reject(),
+      },
+    });
+    const deadline = Date.now() + 1_000;
+    const body = JSON.stringify({
+      id: '1',
+      orders: [...pair, other],
+      tokens: [],
+      deadline: new Date(deadline).toISOString(),
+    });
+    const request = new Request('http://driver/solve', {
+      method: 'POST',
+      body,
+      signal: AbortSignal.timeout(1_000),
+    });
+    const response = await handle(request);
+    expect(request.signal.aborted).toBe(false);
+    expect(await response.json()).toMatchObject({ solutions: [{}] });
   });
 });
 
