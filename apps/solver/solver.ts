@@ -138,14 +138,22 @@ export function createSolver(options: SolverOptions): Solver {
     }
   }
 
+  /** @throws The first failure of a simulation, after the other solutions. */
   async function settleAll(auction: SolvableAuction, signal: AbortSignal, progress: Progress): Promise<void> {
     const parts: (readonly AuctionOrder[])[] = [];
+    const unknown: unknown[] = [];
     // An engine may offer an order in several solutions, of which one is settled.
     const isDone = (uid: Hex) => progress.settlements.some(({ orders, reverted }) => !reverted && orders.includes(uid));
     for (const solution of await engine.solve(auction, signal)) {
       if (signal.aborted) return;
       if (solution.fills.some(({ order }) => isDone(order.uid))) continue;
-      const reason = await settler.simulate(solution, signal);
+      let reason: string | undefined;
+      try {
+        reason = await settler.simulate(solution, signal);
+      } catch (failure) {
+        unknown.push(failure);
+        continue;
+      }
       if (reason === undefined) {
         await submit(auction, solution, progress);
         continue;
@@ -158,6 +166,7 @@ export function createSolver(options: SolverOptions): Solver {
       const orders = failures.leaveOut(part).filter(({ uid }) => !isDone(uid));
       if (orders.length > 0 && !signal.aborted) await settleAll({ ...auction, orders }, signal, progress);
     }
+    if (unknown.length > 0) throw unknown[0];
   }
 
   async function solve(): Promise<SolverResult | undefined> {

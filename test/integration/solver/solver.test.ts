@@ -78,6 +78,17 @@ it('records and reports the settlements before a failure', async () => {
   expect(results.map(({ settlements }) => settlements.map((each) => each.orders))).toEqual([[[orders[0]?.uid]]]);
 });
 
+it('settles the solutions after one whose simulation rejects', async () => {
+  const [first, second] = [createOrder(1), createOrder(2)];
+  const { solver, results } = getSolver([first, second], (open) => open.map((each) => fillAll(each)), {
+    simulate: async ({ fills }) =>
+      fills[0]?.order === first ? Promise.reject(new Error('the node does not respond')) : undefined,
+    submit: async () => ({ transactionHash: '0x01', block: 2, reverted: false }),
+  });
+  await expect(solver.run()).rejects.toThrow('the node does not respond');
+  expect(results.flatMap(({ settlements }) => settlements.map((each) => each.orders))).toEqual([[second.uid]]);
+});
+
 it('keeps the bids of earlier runs and solvers in the record of the same auction', async () => {
   const orders = [1, 2, 3].map((i) => createOrder(i));
   const uids = orders.map(({ uid }) => uid);
