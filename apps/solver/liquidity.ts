@@ -7,8 +7,13 @@ export interface Liquidity {
    * Reads the state that the trades of an auction need.
    *
    * @param tokens - Every token of the auction. Native currency appears as its wrapped token.
+   * @param pairs - Tokens that orders exchange for each other, in any order. Default: each token for each other one.
    */
-  read(tokens: readonly Address[], signal: AbortSignal): Promise<LiquidityState>;
+  read(
+    tokens: readonly Address[],
+    signal: AbortSignal,
+    pairs?: readonly (readonly [Address, Address])[],
+  ): Promise<LiquidityState>;
 }
 
 /** Liquidity as of one block. Swaps that are taken change it. */

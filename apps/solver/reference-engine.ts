@@ -88,10 +88,8 @@ export function createReferenceEngine(options: ReferenceEngineOptions): SolverEn
       const pairs = groupByPair(
         fills.map((fill) => ({ ...fill, order: { ...fill.order, buyToken: wrapped(fill.order.buyToken) } })),
       );
-      const tokens = new Set(
-        [...pairs.values()].flatMap(([first]) => (first ? [first.order.sellToken, first.order.buyToken] : [])),
-      );
-      const state = await liquidity.read([...tokens], signal);
+      const exchanged = [...pairs.keys()].map((key) => key.split(' ') as [Address, Address]); // as the key is made
+      const state = await liquidity.read([...new Set(exchanged.flat())], signal, exchanged);
       const solutions: Solution[] = [];
       for (const [key, group] of pairs) {
         const [base, other] = key.split(' ') as [Address, Address]; // as the key is made

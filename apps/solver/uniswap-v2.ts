@@ -23,6 +23,9 @@ const TRANSFER: Hex = '0xa9059cbb';
 /** A pair keeps its reserves in 112 bits (UniswapV2Pair.sol). */
 const MAX_RESERVE = 2n ** 112n - 1n;
 
+/** Milliseconds for which a pair that does not exist is not searched again. */
+const ABSENT_TTL = 60_000;
+
 interface PoolState {
   readonly address: Address;
   readonly tokens: readonly [Address, Address];
@@ -31,8 +34,9 @@ interface PoolState {
 
 /**
  * Creates liquidity of the pairs of a Uniswap V2 factory. A route has one pair, or two with a base token in between.
- * Addresses of pairs are kept; reserves are read for each auction. The pairs of an auction are read together: a request
- * of the node has up to 128 of them.
+ * Addresses of pairs are kept, and a pair that does not exist is searched again after a minute. Reserves are read for
+ * each auction: those of the pairs that orders exchange, and of each token with each base token. A request of the node
+ * has up to 128 of them.
  *
  * @throws TypeError if an option is unknown or malformed.
  */
@@ -46,15 +50,19 @@ export function uniswapV2Liquidity(client: NodeClient, options: UniswapV2Liquidi
   }
   const bases = options.bases.map((base: string) => parse('bases', base));
   const addresses = new Map<string, Address>();
+  /** Times at which pairs that do not exist are searched again, by their tokens, the earliest first. */
+  const absent = new Map<string, number>();
 
-  /** Finds the pairs that are not known yet. A pair that does not exist is searched again for the next auction. */
+  /** Finds the pairs that are not known yet. */
   async function findPairs(wanted: readonly (readonly [Address, Address])[], signal: AbortSignal): Promise<void> {
-    const unknown = wanted.filter((tokens) => !addresses.has(tokens.join()));
+    for (const [key, until] of absent) if (until <= performance.now()) absent.delete(key);
+    const unknown = wanted.filter((tokens) => !addresses.has(tokens.join()) && !absent.has(tokens.join()));
     const calls = unknown.map((tokens) => ({ to: factory, data: encodeCall(GET_PAIR, tokens.map(word)) }));
     const results = await callContracts(client, calls, signal);
     for (const [i, tokens] of unknown.entries()) {
-      const [found = 0n] = results[i] ?? [];
-      if (found !== 0n) addresses.set(tokens.join(), `0x${found.toString(16).padStart(40, '0')}`);
+      const [found] = results[i] ?? [];
+      if (found === 0n) absent.set(tokens.join(), performance.now() + ABSENT_TTL);
+      else if (found !== undefined) addresses.set(tokens.join(), `0x${found.toString(16).padStart(40, '0')}`);
     }
   }
 
@@ -73,9 +81,11 @@ export function uniswapV2Liquidity(client: NodeClient, options: UniswapV2Liquidi
   }
 
   return {
-    async read(tokens, signal) {
-      const all = [...new Set([...tokens, ...bases])].sort();
-      const wanted = all.flatMap((token, i) => all.slice(i + 1).map((next) => [token, next] as const));
+    async read(tokens, signal, pairs) {
+      const direct = pairs ?? tokens.flatMap((token, i) => tokens.slice(i + 1).map((next) => [token, next] as const));
+      const routed = tokens.flatMap((token) => bases.map((base) => [token, base] as const));
+      const sorted = [...direct, ...routed].map(([a, b]) => (a < b ? ([a, b] as const) : ([b, a] as const)));
+      const wanted = [...new Map(sorted.map((pair) => [pair.join(), pair])).values()].filter(([a, b]) => a !== b);
       await findPairs(wanted, signal);
       return createState(await readPools(wanted, signal), bases, receiver);
     },

@@ -17,7 +17,7 @@ import {
   respectsLimit,
   uniswapV2Liquidity,
 } from 'intentbook/solver';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { getContracts } from '../../../apps/sandbox/deployment.ts';
 import { loadKeyRing } from '../../../apps/sandbox/keys.ts';
 import { createRpc } from '../../../apps/sandbox/rpc.ts';
@@ -273,6 +273,32 @@ describe('liquidity of Uniswap V2', () => {
     await liquidity.read([usdc, weth], new AbortController().signal);
     expect(methods).toEqual(['eth_call']);
     await expect(liquidity.read([usdc], AbortSignal.abort(new Error('over')))).rejects.toThrow('over');
+  });
+
+  it('reads only the pairs of orders, and searches missing ones again after a minute', async () => {
+    const sandbox = await open({ solver: 'off' });
+    const { client, methods } = recordRequests(sandbox);
+    const { uniswapFactory: factory, settlement: receiver } = getContracts(sandbox.chainId, sandbox.tokens);
+    const [weth, usdc] = [sandbox.token('WETH').address, sandbox.token('USDC').address];
+    const unknown = Array.from({ length: 30 }, (_, i): Address => `0x${String(i + 1).padStart(40, '0')}`);
+    const liquidity = uniswapV2Liquidity(client, { factory, receiver, bases: [weth] });
+    const engine = createReferenceEngine({ liquidity, wrappedNative: weth });
+    const orders = unknown.map((buyToken, i) => createOrder(i, { sellToken: usdc, buyToken }));
+    const count = async () => {
+      methods.length = 0;
+      await engine.solve({ id: 1, block: 1, orders, prices: {} }, new AbortController().signal);
+      return methods.length;
+    };
+    // 61 addresses of pairs in one request, the reserves of one pair in another.
+    expect(await count()).toBe(2);
+    expect(await count()).toBe(1);
+    const later = performance.now() + 60_000;
+    const now = vi.spyOn(performance, 'now').mockImplementation(() => later);
+    try {
+      expect(await count()).toBe(2);
+    } finally {
+      now.mockRestore();
+    }
   });
 });
 
