@@ -16,7 +16,7 @@ export interface DriverSettings {
 
 /**
  * Runs the auctions of a book until it is closed. A problem of a driver is reported as a failure of the book when it
- * first occurs, and again after another result.
+ * first occurs, and again after an auction without it.
  */
 export async function runAuctions(
   book: OrderBook,
@@ -32,7 +32,7 @@ export async function runAuctions(
 ): Promise<void> {
   if (drivers.length === 0) return;
   const { httpDriver } = await import('intentbook/drivers');
-  const reported = new Map<string, string>();
+  let reported: ReadonlySet<string> = new Set();
   await book.auctions.run({
     drivers: drivers.map((url) => httpDriver(url, { name: getDriverName(url), compress, deltas })),
     solveTime,
@@ -40,13 +40,9 @@ export async function runAuctions(
     banAfter: driverBanAfter ?? 'never',
     banTime: driverBanTime * 1000,
     onRound({ problems }) {
-      const current = new Set(problems.map(({ driver }) => driver));
-      for (const name of reported.keys()) if (!current.has(name)) reported.delete(name);
-      for (const { driver, step, reason } of problems) {
-        const text = `driver ${driver}: ${step}: ${reason}`;
-        if (reported.get(driver) !== text) book.reportError(new Error(text));
-        reported.set(driver, text);
-      }
+      const texts = new Set(problems.map(({ driver, step, reason }) => `driver ${driver}: ${step}: ${reason}`));
+      for (const text of texts) if (!reported.has(text)) book.reportError(new Error(text));
+      reported = texts;
     },
     onSettled({ driver, auctionId, reason }) {
       if (reason === undefined) return;
