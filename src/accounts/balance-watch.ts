@@ -37,9 +37,10 @@ export interface BalanceWatch {
   close(): void;
 }
 
-/** The balances of an account, shared by all its readers. */
+/** The balances of an account in some tokens, shared by all readers of these tokens. */
 interface Tracker {
   readonly watched: WatchedAccount;
+  readonly tokens: readonly Address[];
   readonly readers: Set<Reader>;
   readonly abandoned: AbortController;
   readonly latest: Map<Address, TokenBalance>;
@@ -53,16 +54,15 @@ interface Tracker {
 }
 
 interface Reader {
-  readonly tokens: readonly Address[];
   /** Checks for changes. */
   wake(): void;
   end(): void;
 }
 
 /**
- * Watches balances by polling, with one poll per account for all its readers. An event is the difference to the last
- * event, computed when the reader reads. So a slow reader uses no additional memory, and misses only changes that were
- * reverted.
+ * Watches balances by polling. Readers of an account with the same tokens share one poll; other tokens, which may fail,
+ * have their own. An event is the difference to the last event, computed when the reader reads. So a slow reader uses
+ * no additional memory, and misses only changes that were reverted.
  *
  * @param interval - Time between two reads, in milliseconds.
  */
@@ -70,12 +70,13 @@ export function createBalanceWatch(clock: Clock, interval: number): BalanceWatch
   const trackers = new Map<string, Tracker>();
   let closes = 0;
 
-  function getTracker(watched: WatchedAccount): Tracker {
-    const key = `${watched.chainId} ${watched.account}`;
+  function getTracker(watched: WatchedAccount, tokens: readonly Address[]): Tracker {
+    const key = [watched.chainId, watched.account, ...[...tokens].sort()].join(' ');
     const known = trackers.get(key);
     if (known !== undefined) return known;
     const tracker: Tracker = {
       watched,
+      tokens,
       readers: new Set<Reader>(),
       abandoned: new AbortController(),
       latest: new Map<Address, TokenBalance>(),
@@ -95,15 +96,13 @@ export function createBalanceWatch(clock: Clock, interval: number): BalanceWatch
   }
 
   async function read(tracker: Tracker): Promise<void> {
-    const { watched, readers, abandoned, latest } = tracker;
+    const { watched, tokens, readers, abandoned, latest } = tracker;
     tracker.cancel?.();
     tracker.cancel = undefined;
     tracker.reading = true;
     const round = ++tracker.started;
-    const tokens = new Set([...readers].flatMap((reader) => reader.tokens));
     try {
-      const balances = await watched.balances.get(watched.account, [...tokens], { signal: abandoned.signal });
-      for (const token of latest.keys()) if (!tokens.has(token)) latest.delete(token);
+      const balances = await watched.balances.get(watched.account, tokens, { signal: abandoned.signal });
       for (const balance of balances) latest.set(balance.token.address, balance);
       tracker.readAt = clock.now();
       tracker.succeeded = round;
@@ -123,7 +122,7 @@ export function createBalanceWatch(clock: Clock, interval: number): BalanceWatch
       return {
         [Symbol.asyncIterator]() {
           if (opened !== closes) return { next: async () => END };
-          return createReader(getTracker(watched), tokens, read, signal);
+          return createReader(getTracker(watched, tokens), tokens, read, signal);
         },
       };
     },
@@ -142,7 +141,7 @@ function createReader(
   read: (tracker: Tracker) => Promise<void>,
   signal: AbortSignal | undefined,
 ): AsyncIterator<BalanceEvent> {
-  // A running read may not include these tokens, so the first result is that of the next read.
+  // A running read may have read older balances, so the first result is that of the next read.
   const firstRound = tracker.started + 1;
   let delivered: Map<Address, TokenBalance> | undefined;
   let failureDelivered = false;
@@ -151,7 +150,6 @@ function createReader(
   let ended = false;
 
   const reader: Reader = {
-    tokens,
     wake() {
       // A reader that subscribed during a read starts the next one immediately.
       if (!ended && delivered === undefined && tracker.started < firstRound && !tracker.reading) void read(tracker);

@@ -350,6 +350,24 @@ describe('balance stream', () => {
     assert.equal(recordedCalls('balanceAndAllowance') - before, 3); // no subscriber needs the other token
   });
 
+  test('keeps the balances of a subscriber while the tokens of another one fail', async () => {
+    const chain = scriptedChain({
+      balanceAndAllowance: ({ token }: FundsQuery) =>
+        token === cow ? Promise.reject(new Error('down')) : { balance: 5n, allowance: 0n },
+    });
+    const { accounts, clock } = await accountFixture({}, { chain });
+    const streams = [[weth], [cow], [weth, cow]].map((tokens) =>
+      reading(accounts.balances.watch(SEPOLIA, ALICE, tokens)),
+    );
+    await settle();
+    clock.advance(5000);
+    await settle();
+    assert.deepEqual(
+      streams.map(({ seen }) => brief(seen)),
+      [['5'], ['unavailable'], ['unavailable']],
+    );
+  });
+
   test('does not take a change from earlier subscribers when another one joins', async () => {
     const { accounts, set, clock } = await fixture();
     const first = reading(accounts.balances.watch(SEPOLIA, ALICE, [weth]));
