@@ -226,7 +226,9 @@ function createAttempts(
         );
       const limit = slowHosts.getTimeout(host, delivery.attempt === 1 && !delivery.isReliable);
       const result = requireResult(await withDeadline(clock, limit, send, cancellation.signal));
-      return result.status === 'deferred' ? { ...result, ...slots.getBusy() } : result;
+      if (result.status !== 'deferred') return result;
+      host = undefined; // without a connection, it was neither fast nor slow
+      return { ...result, ...slots.getBusy() };
     } catch (failure) {
       return { status: 'failed', error: formatError(failure) };
     } finally {
@@ -366,29 +368,23 @@ const SLOW = 5_000;
 /** Maximum number of slow hosts that are remembered. The oldest are forgotten first. */
 const MAX_HOSTS = 1_000;
 
-/** The timeouts of target hosts. */
-export interface SlowHosts {
-  /**
-   * Returns the timeout of the next attempt, in milliseconds.
-   *
-   * @param isFirst - Whether no attempt to the target has succeeded, and this is the first of a delivery.
-   */
-  getTimeout(host: string | undefined, isFirst: boolean): number;
-  /** Records the duration of an attempt, in milliseconds. A fast attempt ends the shorter timeout. */
-  record(host: string | undefined, duration: number): void;
-}
-
 /**
  * Creates the memory of slow hosts.
  *
  * @param timeout - Timeout of a host that is not slow, in milliseconds.
  */
-export function createSlowHosts(timeout: number): SlowHosts {
+export function createSlowHosts(timeout: number) {
   const slow = new Set<string>();
   return {
-    getTimeout: (host, isFirst) =>
+    /**
+     * Returns the timeout of the next attempt, in milliseconds.
+     *
+     * @param isFirst - Whether no attempt to the target has succeeded, and this is the first of a delivery.
+     */
+    getTimeout: (host: string | undefined, isFirst: boolean) =>
       host !== undefined && (isFirst || slow.has(host)) ? Math.min(timeout, SLOW) : timeout,
-    record(host, duration) {
+    /** Records the duration of an attempt, in milliseconds. A fast attempt ends the shorter timeout. */
+    record(host: string | undefined, duration: number): void {
       if (host === undefined) return;
       slow.delete(host);
       if (duration < Math.min(timeout, SLOW)) return;

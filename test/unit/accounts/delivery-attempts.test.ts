@@ -456,6 +456,27 @@ describe('limits of delivery attempts', () => {
     expect([ends.length, settled]).toEqual([5, [{ seq: 1, claim: 7, outcome: { status: 'delivered' } }]]);
   });
 
+  test('that are deferred leave their host slow', async () => {
+    const signals: AbortSignal[] = [];
+    const deliver: Channel['deliver'] = (_, { signal }) => {
+      signals.push(signal);
+      return signals.length === 2 ? Promise.resolve({ status: 'deferred' }) : never();
+    };
+    const { dispatcher, claims, clock } = fixture({ channel: { deliver, getHost: () => 'host' } });
+    dispatcher.start();
+    for (const seq of [1, 2, 3]) {
+      claims.push([claimed(seq)]);
+      dispatcher.wake();
+      await settleAll();
+      if (seq === 1) clock.advance(15_000);
+      await settleAll();
+    }
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, false, false]);
+    clock.advance(5_000);
+    await settleAll();
+    expect(signals[2]?.aborted).toBe(true);
+  });
+
   test('suspend a subscription that has failed for a day, if the channel works for others', async () => {
     const failingSince = NOW - 86_400_000;
     const results = [failing('a'), async () => ({ status: 'delivered' as const }), failing('b'), failing('c')];
