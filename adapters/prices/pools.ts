@@ -2,6 +2,7 @@ import type { Address, PoolSource, PoolYield } from 'intentbook';
 import {
   assertKnownOptions,
   createServiceFetch,
+  onAbort,
   parseHex,
   parseServiceUrl,
   readJsonResponse,
@@ -30,6 +31,9 @@ const MAX_BYTES = 16 * 1024 * 1024;
 /** Milliseconds for which a document serves all chains. */
 const LIFETIME = 60_000;
 
+/** Maximum milliseconds of a request for the document. */
+const TIMEOUT = 10_000;
+
 const CHAIN_ID = /^[1-9]\d{0,14}$/;
 
 /**
@@ -43,8 +47,9 @@ export function fixedPools(table: PoolTable): PoolSource {
 }
 
 /**
- * Creates a source of pools from a JSON document at a URL, in the form of the table. Any response status besides 200 is
- * a failure. Malformed pools are left out by the account interface, which reports them. Redirects are not followed.
+ * Creates a source of pools from a JSON document at a URL, in the form of the table. Concurrent calls share a request.
+ * Any response status besides 200 is a failure. Malformed pools are left out by the account interface, which reports
+ * them. Redirects are not followed.
  *
  * @throws TypeError if an option is unknown or `url` is not an http or https URL.
  */
@@ -54,20 +59,44 @@ export function jsonPools(options: JsonPoolsOptions): PoolSource {
   const send = createServiceFetch(options.fetch);
   const { base, authorization } = parseServiceUrl('jsonPools', url);
   const headers = { accept: 'application/json', ...authorization };
-  let last: { readonly table: Readonly<Record<number, readonly PoolYield[]>>; readonly at: number } | undefined;
+  /** The document, or the request for it, which all callers share. A failure is not kept. */
+  let last:
+    | { readonly table: Promise<Readonly<Record<number, readonly PoolYield[]>>>; readonly at: number }
+    | undefined;
+
+  async function readTable(): Promise<Readonly<Record<number, readonly PoolYield[]>>> {
+    const response = await send(base, { headers, signal: AbortSignal.timeout(TIMEOUT) });
+    const document = await readJsonResponse(response, 'the source of pools', MAX_BYTES);
+    const isTable = typeof document === 'object' && document !== null && !Array.isArray(document);
+    if (!isTable || !Object.keys(document).every((key) => CHAIN_ID.test(key))) {
+      throw new TypeError('pools must be an object by chain id');
+    }
+    return document as Readonly<Record<number, readonly PoolYield[]>>; // the account interface checks each pool
+  }
+
+  function getTable() {
+    if (last !== undefined && performance.now() - last.at < LIFETIME) return last.table;
+    const current = { table: readTable(), at: performance.now() };
+    last = current;
+    current.table.catch(() => {
+      if (last === current) last = undefined;
+    });
+    return current.table;
+  }
+
   return {
     name: `pools of ${base.host}`,
     async pools(chainId, { signal }) {
-      if (last !== undefined && performance.now() - last.at < LIFETIME) return last.table[chainId];
-      const response = await send(base, { headers, signal });
-      const document = await readJsonResponse(response, 'the source of pools', MAX_BYTES);
-      const isTable = typeof document === 'object' && document !== null && !Array.isArray(document);
-      if (!isTable || !Object.keys(document).every((key) => CHAIN_ID.test(key))) {
-        throw new TypeError('pools must be an object by chain id');
+      signal.throwIfAborted();
+      let remove = () => {};
+      const aborted = new Promise<never>((_, reject) => {
+        remove = onAbort(signal, () => reject(signal.reason));
+      });
+      try {
+        return (await Promise.race([getTable(), aborted]))[chainId];
+      } finally {
+        remove();
       }
-      // The account interface checks each pool.
-      last = { table: document as Readonly<Record<number, readonly PoolYield[]>>, at: performance.now() };
-      return last.table[chainId];
     },
   };
 }

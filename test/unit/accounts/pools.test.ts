@@ -172,6 +172,41 @@ describe('sources of pools', () => {
     expect(source.name).toBe('pools of example.org');
   });
 
+  it('share a request among concurrent calls, which the signal of one does not abort', async () => {
+    const responses: ((response: Response) => void)[] = [];
+    const source = jsonPools({
+      url: 'https://example.org',
+      fetch: (_, init) =>
+        new Promise((resolve, reject) => {
+          responses.push(resolve);
+          init?.signal?.addEventListener('abort', () => reject(new Error('aborted')));
+        }),
+    });
+    const first = new AbortController();
+    const [left, one, two] = [source.pools(1, first), source.pools(1, { signal }), source.pools(2, { signal })];
+    await expect.poll(() => responses.length).toBeGreaterThan(0);
+    first.abort(new Error('left'));
+    await expect(left).rejects.toThrow('left');
+    expect(responses).toHaveLength(1);
+    responses[0]?.(new Response(JSON.stringify(TABLE)));
+    expect(await Promise.all([one, two])).toEqual([TABLE[1], undefined]);
+  });
+
+  it('share a failure, and read the document again for the next call', async () => {
+    let calls = 0;
+    const source = jsonPools({
+      url: 'https://example.org',
+      fetch: async () => {
+        calls++;
+        if (calls === 1) throw new Error('offline');
+        return new Response(JSON.stringify(TABLE));
+      },
+    });
+    const results = await Promise.allSettled([source.pools(1, { signal }), source.pools(2, { signal })]);
+    expect([results.map(({ status }) => status), calls]).toEqual([['rejected', 'rejected'], 1]);
+    expect([await source.pools(1, { signal }), calls]).toEqual([TABLE[1], 2]);
+  });
+
   it.each([
     [500, {}, 'responded with status 500'],
     [200, null, 'pools must be an object by chain id'],
