@@ -70,7 +70,7 @@ export { formatSecret } from './protocol/format-value.ts';
 export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
 export { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from './protocol/order.ts';
 export { PAIR_POLICIES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
-export { deductProtocolFees } from './protocol/protocol-fees.ts';
+export { computeProtocolFees, deductProtocolFees } from './protocol/protocol-fees.ts';
 export { SIGNING_SCHEMES } from './protocol/signature.ts';
 export { subscriptionDigest } from './protocol/subscription.ts';
 export { unpackUid } from './protocol/uid.ts';

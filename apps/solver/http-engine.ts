@@ -1,6 +1,9 @@
 import type { Address, AuctionOrder, Hex } from 'intentbook';
 import {
   assertKnownOptions,
+  computeProtocolFees,
+  createFailureReporter,
+  deductProtocolFees,
   getEndpoint,
   MAX_TIMER,
   MAX_UINT256,
@@ -9,6 +12,7 @@ import {
   requireFunctions,
   requireInteger,
 } from '#internal';
+import { getRemaining, respectsLimit } from './execution.ts';
 import { createHintReader, type OrderDocuments, type OrderHints } from './order-hints.ts';
 import type { Fill, Interaction, Solution, SolvableAuction, SolverEngine } from './types.ts';
 
@@ -24,20 +28,28 @@ export interface HttpEngineOptions {
   readonly maxBytes?: number;
   /** Default: the global one. */
   readonly fetch?: typeof fetch;
+  /** Called with the problem of each solution that violates an order. An error that it throws is dropped. */
+  readonly onFailure?: (failure: unknown) => void;
 }
 
 /**
  * Creates a solver engine that sends auctions to an external program over the solver HTTP interface: `POST {url}/solve`
  * with the auction, and solutions of prices, fulfilments and interactions in the response. Solutions with other
- * members, such as just-in-time orders, references to liquidity, flash loans or wrappers, are left out.
+ * members, such as just-in-time orders, references to liquidity, flash loans or wrappers, are left out. So are those
+ * that fill an order below its limit price after its protocol fees, or by an amount that it does not allow.
+ *
+ * The limits that the engine receives contain the protocol fees of all policies. They are exact for a fill of the whole
+ * rest of an order: the settlement respects the limit price if the engine respects its own. By rounding, a smaller fill
+ * may be an atom per policy below.
  *
  * @param url - Base URL of the engine. A user and a password in it are sent as a Basic `Authorization` header only.
  * @throws TypeError if `url` is not an http or https URL, or if an option is unknown or malformed.
  */
 export function httpEngine(url: string, options: HttpEngineOptions = {}): SolverEngine {
-  assertKnownOptions('httpEngine', options, ['timeout', 'documents', 'headers', 'maxBytes', 'fetch']);
+  assertKnownOptions('httpEngine', options, ['timeout', 'documents', 'headers', 'maxBytes', 'fetch', 'onFailure']);
   const { headers = {}, fetch: send = fetch, documents } = options;
   if (documents !== undefined) requireFunctions('httpEngine: documents', documents, ['get']);
+  const report = createFailureReporter(options.onFailure);
   const readHints = documents === undefined ? undefined : createHintReader(documents);
   const service = parseServiceUrl('httpEngine', url);
   const timeout = requireInteger('httpEngine: timeout', options.timeout ?? 10_000, 1, MAX_TIMER);
@@ -56,7 +68,12 @@ export function httpEngine(url: string, options: HttpEngineOptions = {}): Solver
         redirect: 'error',
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
       });
-      return parseSolutions(await readJsonResponse(response, `engine ${name}`, maxBytes), auction);
+      const solutions = parseSolutions(await readJsonResponse(response, `engine ${name}`, maxBytes), auction);
+      return solutions.filter(({ fills, prices }) => {
+        const problem = findProblem(fills, prices);
+        if (problem !== undefined) report(new Error(`engine ${name}: ${problem}`));
+        return problem === undefined;
+      });
     },
   };
 }
@@ -83,8 +100,6 @@ function toEngineRequest(
   };
 }
 
-const MILLION = 1_000_000n;
-
 /** Converts the remaining part of an order to the format of solver engines. */
 function toEngineOrder(order: AuctionOrder): object {
   const { sellAmount: fullSellAmount, buyAmount: fullBuyAmount, executed, kind } = order;
@@ -93,12 +108,21 @@ function toEngineOrder(order: AuctionOrder): object {
   // Both amounts are rounded so that the price is within the limit.
   let sellAmount = (BigInt(fullSellAmount) * left) / total;
   let buyAmount = (BigInt(fullBuyAmount) * left + total - 1n) / total;
-  // The settlement deducts these fees, so that the limit must be respected without them.
-  for (const policy of [...(order.protocolFees ?? [])].reverse()) {
-    if (!('volume' in policy)) continue;
-    const ppm = BigInt(Math.round(policy.volume.factor * 1_000_000));
-    if (kind === 'buy') sellAmount = (sellAmount * MILLION) / (MILLION + ppm);
-    else buyAmount = (buyAmount * MILLION + MILLION - ppm - 1n) / (MILLION - ppm);
+  // The settlement deducts the fees, so that the limit must be respected without them.
+  const policies = order.protocolFees ?? [];
+  const terms = { kind, sellAmount: BigInt(fullSellAmount), buyAmount: BigInt(fullBuyAmount) };
+  const fees = computeProtocolFees({ ...terms, sold: sellAmount, bought: buyAmount }, policies);
+  const fee = fees.reduce((sum, each) => sum + each, 0n);
+  if (kind === 'sell') buyAmount += fee;
+  else {
+    const limit = sellAmount;
+    sellAmount -= fee;
+    // The fee of an amount that is rounded up may be an atom higher.
+    while (
+      sellAmount > 0n &&
+      sellAmount + deductProtocolFees({ ...terms, sold: sellAmount, bought: buyAmount }, policies) > limit
+    )
+      sellAmount--;
   }
   if (buyAmount > MAX_UINT256) buyAmount = MAX_UINT256; // no engine can fill such an order
   return {
@@ -151,6 +175,23 @@ function parseSolutions(response: unknown, { orders }: SolvableAuction): Solutio
       },
     ];
   });
+}
+
+/** Finds a fill that its order does not allow. */
+function findProblem(fills: readonly Fill[], prices: Solution['prices']): string | undefined {
+  const uids = new Set(fills.map(({ order }) => order.uid));
+  if (uids.size < fills.length) return 'a solution must not fill an order twice';
+  for (const fill of fills) {
+    const { order, executed } = fill;
+    const rest = getRemaining(order);
+    if (executed === 0n || executed > rest) {
+      return `order ${order.uid} must be executed with 1 to ${rest} atoms, got ${executed}`;
+    }
+    if (!order.partiallyFillable && executed < rest) return `order ${order.uid} cannot be filled in part`;
+    if (!prices[order.sellToken] || !prices[order.buyToken]) return `order ${order.uid} has a token without a price`;
+    if (!respectsLimit(fill, prices)) return `order ${order.uid} is executed below its limit price`;
+  }
+  return undefined;
 }
 
 function getPrices(prices: unknown): Solution['prices'] {

@@ -1,7 +1,8 @@
-import type { Hex } from 'intentbook';
+import fc from 'fast-check';
+import type { AuctionOrder, Hex } from 'intentbook';
 import { httpEngine } from 'intentbook/solver';
 import { expect, it } from 'vitest';
-import { addressOf, createOrder, SELL } from './orders.ts';
+import { addressOf, BUY, createOrder, SELL } from './orders.ts';
 
 it('httpEngine: describes the rest of an order at a price within its limit', async () => {
   const requests: { readonly orders: readonly unknown[] }[] = [];
@@ -36,7 +37,7 @@ it('httpEngine: sends limits that the settlement respects after the volume fees'
   const protocolFees = [{ volume: { factor: 0.001 } }, { surplus: { factor: 0.5, maxVolumeFactor: 0.01 } }];
   const taxed = [createOrder(1, { ...terms, protocolFees }), createOrder(2, { ...terms, kind: 'buy', protocolFees })];
   await engine.solve({ id: 1, block: 1, orders: taxed, prices: {} }, new AbortController().signal);
-  const [sale, purchase] = [{ sellAmount: '1000000', buyAmount: '1001002' }, { sellAmount: '999000' }];
+  const [sale, purchase] = [{ sellAmount: '1000000', buyAmount: '1001001' }, { sellAmount: '999001' }];
   expect(requests[0]?.orders).toMatchObject([sale, { ...purchase, buyAmount: '1000000' }]);
 });
 
@@ -93,7 +94,109 @@ it.each([
   ['null in their place', { flashloans: null, wrappers: null }, 1],
 ])('httpEngine: accepts a solution with %s only if the package can settle it', async (_, changes, count) => {
   const trades = [{ kind: 'fulfillment', order: orders[0]?.uid, executedAmount: '1000' }];
-  const solution = { id: 1, prices: { [SELL]: '1' }, trades, interactions: [], ...changes };
+  const solution = { id: 1, prices: { [SELL]: '1', [BUY]: '1' }, trades, interactions: [], ...changes };
   const engine = httpEngine('http://127.0.0.1', { fetch: async () => Response.json({ solutions: [solution] }) });
   expect(await engine.solve(auction, signal)).toHaveLength(count);
+});
+
+const partial = createOrder(1, { partiallyFillable: true, executed: '400' });
+
+it.each<[string, object, object, string | undefined]>([
+  ['at its limit price', { executedAmount: '1000' }, { [SELL]: '1', [BUY]: '2' }, undefined],
+  [
+    'below its limit price',
+    { executedAmount: '1000' },
+    { [SELL]: '999', [BUY]: '2000' },
+    'is executed below its limit price',
+  ],
+  [
+    'below it after a fee',
+    { executedAmount: '998', fee: '2' },
+    { [SELL]: '1', [BUY]: '2' },
+    'is executed below its limit price',
+  ],
+  ['in part', { executedAmount: '999' }, { [SELL]: '1', [BUY]: '1' }, 'cannot be filled in part'],
+  [
+    'without an amount',
+    { executedAmount: '0' },
+    { [SELL]: '1', [BUY]: '1' },
+    'must be executed with 1 to 1000 atoms, got 0',
+  ],
+  ['without a price', { executedAmount: '1000' }, { [SELL]: '1' }, 'has a token without a price'],
+  [
+    'beyond its rest',
+    { order: partial.uid, executedAmount: '601' },
+    { [SELL]: '1', [BUY]: '1' },
+    'must be executed with 1 to 600 atoms, got 601',
+  ],
+])('httpEngine: accepts a solution that fills an order %s only if the book does', async (_, fill, prices, problem) => {
+  const listed = 'order' in fill ? partial : createOrder(1);
+  const trades = [{ kind: 'fulfillment', order: listed.uid, ...fill }];
+  const valid = {
+    id: 2,
+    prices: { [SELL]: '1', [BUY]: '1' },
+    trades: [{ ...trades[0], fee: '0', executedAmount: listed === partial ? '600' : '1000' }],
+    interactions: [],
+  };
+  const solutions = [{ id: 1, prices, trades, interactions: [] }, valid];
+  const failures: unknown[] = [];
+  const engine = httpEngine('http://engine', {
+    fetch: async () => Response.json({ solutions }),
+    onFailure: (failure) => failures.push(failure),
+  });
+  const found = await engine.solve({ ...auction, orders: [listed] }, signal);
+  expect(found).toHaveLength(problem === undefined ? 2 : 1);
+  expect(failures).toEqual(problem === undefined ? [] : [new Error(`engine engine: order ${listed.uid} ${problem}`)]);
+});
+
+it('httpEngine: leaves out a solution that fills an order twice', async () => {
+  const trades = Array(2).fill({ kind: 'fulfillment', order: partial.uid, executedAmount: '300' });
+  const solution = { id: 1, prices: { [SELL]: '1', [BUY]: '1' }, trades, interactions: [] };
+  const engine = httpEngine('http://engine', { fetch: async () => Response.json({ solutions: [solution] }) });
+  expect(await engine.solve({ ...auction, orders: [partial] }, signal)).toEqual([]);
+});
+
+it('httpEngine: sends limits at which the settlement respects those of an order with any fee policies', async () => {
+  const factor = fc.integer({ min: 0, max: 900_000 }).map((ppm) => ppm / 1_000_000);
+  const amount = fc.bigInt({ min: 1n, max: 10n ** 12n }).map(String);
+  const shares = { factor, maxVolumeFactor: factor };
+  const quote = fc.record({ sellAmount: amount, buyAmount: amount, fee: fc.constant('0'), solver: fc.constant(SELL) });
+  const policy = fc.oneof(
+    fc.record({ volume: fc.record({ factor }) }),
+    fc.record({ surplus: fc.record(shares) }),
+    fc.record({ priceImprovement: fc.record({ ...shares, quote }) }),
+  );
+  const terms = { kind: fc.constantFrom('sell', 'buy'), sellAmount: amount, buyAmount: amount };
+  const orderOf = fc.record({ ...terms, protocolFees: fc.array(policy, { maxLength: 4 }) });
+  let filled = 0;
+  await fc.assert(
+    fc.asyncProperty(orderOf, async (changes) => {
+      const order = createOrder(1, changes as Partial<AuctionOrder>); // a kind and policies
+      const failures: unknown[] = [];
+      let isPossible = true;
+      const engine = httpEngine('http://engine', {
+        async fetch(_, init) {
+          const [sent] = JSON.parse(String(init?.body)).orders;
+          isPossible = sent.sellAmount !== '0';
+          // Both amounts are exactly those that the engine was given.
+          const prices = { [SELL]: sent.buyAmount, [BUY]: sent.sellAmount };
+          const trades = [
+            {
+              kind: 'fulfillment',
+              order: order.uid,
+              executedAmount: order.kind === 'sell' ? sent.sellAmount : sent.buyAmount,
+            },
+          ];
+          return Response.json({ solutions: isPossible ? [{ id: 1, prices, trades, interactions: [] }] : [] });
+        },
+        onFailure: (failure) => failures.push(failure),
+      });
+      const found = await engine.solve({ ...auction, orders: [order] }, signal);
+      expect(failures).toEqual([]);
+      expect(found).toHaveLength(isPossible ? 1 : 0);
+      filled += found.length;
+    }),
+    { numRuns: 500 },
+  );
+  expect(filled).toBeGreaterThan(300);
 });
