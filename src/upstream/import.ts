@@ -191,7 +191,8 @@ async function canReadOthers(
   owner: Address,
   { phase, offset }: OwnerTask,
 ): Promise<boolean> {
-  for (const other of [offset + 1, offset === 0 ? 2 : 0]) {
+  // Adjacent rows may be damaged as well, and the first row.
+  for (const other of [offset + 1, offset + 2, offset + PAGE, 0]) {
     const page = { offset: other, limit: 1 };
     const read = await (phase === 'trades' ? upstream.listTrades({ owner }, page) : upstream.listOrders(owner, page));
     if (read.status === 'read') return true;

@@ -125,7 +125,7 @@ describe('an import', () => {
     expect(reported.map(({ uid }) => uid)).toEqual([...unread].map(({ uid }) => uid));
   });
 
-  test.each([[[30]], [[30, 40]], [[0, 1, 30]], [[30, 46, 47, 70, 199]]])(
+  test.each([[[30]], [[30, 40]], [[0, 1, 30]], [[30, 46, 47, 70, 199]], [[0, 1, 2]], [[0, 30, 31]], [[0, 198, 199]]])(
     'leaves out the broken rows %j only, and reports each of them',
     async (broken) => {
       const all = rowsOf(Array.from({ length: 200 }, (_, i) => 100_000_000 - i * 1000));
