@@ -30,7 +30,7 @@ export interface JetStreamStreams {
   getMessage(
     stream: string,
     query: { seq: number },
-  ): Promise<{ readonly header: { get(name: string): string } } | null>;
+  ): Promise<{ readonly header: { get(name: string): string }; json(): unknown } | null>;
 }
 
 /** The end of a stream. */
@@ -109,7 +109,8 @@ interface Tail {
  * subject `<subject>.gap` with `{ from, to }`.
  *
  * The position is that of the last message in the stream, and each message names the sequence that it expects. So
- * several publishers of one log, such as the processes of a cluster, add each entry once.
+ * several publishers of one log, such as the processes of a cluster, add each entry once. A publisher adds nothing to a
+ * stream whose last entry differs from that of its log.
  *
  * @throws TypeError if an option is unknown or malformed.
  */
@@ -203,7 +204,7 @@ export function natsPublisher(options: NatsPublisherOptions): NatsPublisher {
 /** Reads the end of the stream, and creates a stream that is missing. */
 async function readTail(
   streams: JetStreamStreams,
-  { stream, subject = stream, after }: Pick<NatsPublisherOptions, 'stream' | 'subject' | 'after'>,
+  { log, stream, subject = stream, after }: Pick<NatsPublisherOptions, 'log' | 'stream' | 'subject' | 'after'>,
 ): Promise<Tail> {
   const info = await streams.info(stream).catch((error: unknown) => {
     if (!isNotFound(error)) throw error;
@@ -215,11 +216,22 @@ async function readTail(
       throw new Error(`the stream ${stream} has lost its last message: the option "after" must give its position`);
     return { sequence, position: after ?? 0 };
   }
-  const id = (await streams.getMessage(stream, { seq: sequence }))?.header.get(MESSAGE_ID) ?? '';
-  const position = ID.exec(id)?.[1];
-  if (position === undefined)
+  const message = await streams.getMessage(stream, { seq: sequence });
+  const id = message?.header.get(MESSAGE_ID) ?? '';
+  const position = Number(ID.exec(id)?.[1] ?? Number.NaN);
+  if (message === null || Number.isNaN(position))
     throw new Error(`the last message of the stream ${stream} is not an event of this book: "${id}"`);
-  return { sequence, position: Number(position) };
+  // Retention may have deleted the entry.
+  const [entry] = await log.after(position - 1, 1);
+  if (id === String(entry?.id) && !isSameEntry(message.json(), entry))
+    throw new Error(`the stream ${stream} is of another log: its entry ${position} differs`);
+  return { sequence, position };
+}
+
+/** Compares the members that no version of the package changes. */
+function isSameEntry(body: unknown, entry: StoredEvent | undefined): boolean {
+  const { type, uid, at } = Object(body);
+  return type === entry?.type && uid === entry?.uid && at === entry?.at;
 }
 
 /** Code of JetStream for a stream that does not exist. */

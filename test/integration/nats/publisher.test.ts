@@ -175,6 +175,24 @@ describe.skipIf(!HAS_NATS)('NATS publisher', () => {
     expect(await messages()).toHaveLength(3);
   });
 
+  test('reports a stream of a log that is as long, whose entries would be lost', async () => {
+    const other = createOrderBook({ chainId: SEPOLIA, store: memoryStore() });
+    await other.start();
+    await submit(2);
+    await reached(publish(), 2);
+    const validTo = Math.floor(Date.now() / 1000) + 3600;
+    for (const sellAmount of ['7', '8', '9'])
+      expect((await other.orders.submit(await signOrder(account(2), { validTo, sellAmount }))).status).toBe('accepted');
+    const publisher = publish({ log: other.log });
+    await until(() => failures.length > 0 || publisher.position === 3);
+    await publisher.stop();
+    await other.close();
+    expect(failures.map(String)).toEqual([`Error: the stream ${stream} is of another log: its entry 2 differs`]);
+    await submit(1, 9);
+    await until(async () => (await messages()).length === 3);
+    expect((await messages()).map(({ body }) => body)).toEqual(await book.log.after(0, 1000));
+  });
+
   test('publishes entries once while the server is killed, and reports the outage once', async () => {
     const own = await natsServer();
     await own.start();
