@@ -57,6 +57,8 @@ export function createAuctionPricing(
   const unpriced = new Map<Address, { readonly at: number; readonly ttl: number }>();
   /** The last price of each token. */
   const priced = new Map<Address, { readonly at: number; readonly price: string }>();
+  /** Tokens whose sources did not respond in time, the last one at the end. */
+  const slow = new Set<Address>();
 
   async function price(token: Address, signal: AbortSignal): Promise<string | undefined> {
     const result = await nativePrice?.(token, signal);
@@ -86,10 +88,13 @@ export function createAuctionPricing(
       const all = new Set(tokens);
       if (all.delete(NATIVE_MARKER) && wrappedNative !== undefined) prices.set(NATIVE_MARKER, ONE_NATIVE);
       if (nativePrice === undefined) return toSorted(prices);
-      const wanted = [...all].filter((token) => token !== wrappedNative && !unpriced.has(token));
-      // New tokens follow those with a recent price, so that many of them cannot exclude others.
-      const queue = wanted.filter((token) => priced.has(token));
-      queue.push(...wanted.filter((token) => !priced.has(token)).slice(0, MAX_TOKENS));
+      const wanted = new Set([...all].filter((token) => token !== wrappedNative && !unpriced.has(token)));
+      const fast = [...wanted].filter((token) => !slow.has(token));
+      // New tokens follow those with a recent price, so that many of them cannot exclude others. Slow ones are last.
+      const queue = fast.filter((token) => priced.has(token));
+      queue.push(...fast.filter((token) => !priced.has(token)).slice(0, MAX_TOKENS));
+      for (const token of slow) if (wanted.has(token)) queue.push(token);
+      for (const token of slow) if (!all.has(token)) slow.delete(token);
       const deadline = new AbortController();
       const timeout = new OrderBookError('NoLiquidity', 'the price arrived after the deadline of the auction');
       const cancel = clock.after(MAX_WAIT_MS, () => deadline.abort(timeout));
@@ -110,6 +115,8 @@ export function createAuctionPricing(
             else if (!signal.aborted) onFailure(failure);
           } finally {
             cancelLimit();
+            slow.delete(token);
+            if (signal.aborted) slow.add(token);
           }
         }
       };

@@ -124,3 +124,30 @@ test('auction prices: a source that hangs costs one second, and later the last p
   }
   expect(Object.keys(await late)).toHaveLength(40);
 });
+
+test('auction prices: tokens whose sources hang follow the others, the last one at the end', async () => {
+  const clock = manualClock(0);
+  const queried: string[] = [];
+  const tokens = tokensFrom(0, 100);
+  const hanging = new Set<string>(tokens.slice(0, 40));
+  const { find } = createAuctionPricing({ clock, onFailure: () => {} }, undefined, async (token, signal) => {
+    queried.push(token);
+    if (hanging.has(token))
+      await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    return { status: 'priced', price: '1' };
+  });
+  const run = async () => {
+    queried.length = 0;
+    const prices = find(tokens);
+    for (let step = 0; step < 2; step++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      clock.advance(1_000);
+    }
+    return Object.keys(await prices).length;
+  };
+  expect([await run(), queried]).toEqual([0, tokens.slice(0, 32)]);
+  expect([await run(), queried.slice(0, 68)]).toEqual([60, tokens.slice(32)]);
+  // The second auction has queried the tokens until 23 again.
+  await run();
+  expect(queried.slice(60, 76)).toEqual(tokens.slice(24, 40));
+});
