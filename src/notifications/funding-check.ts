@@ -56,7 +56,8 @@ type FundingCheckContext = Pick<AccountTools, 'store' | 'clock' | 'tokens' | 'on
  * An order is reported when two consecutive checks find it unfunded: after a trade, the balance is reduced on chain
  * before the book has indexed the trade. A progress marker records the report until the order is funded again. So each
  * change to unfunded is reported once, also across restarts. Markers and notifications are written in one conditional
- * step, so two concurrent checks do no harm. The marker of an order that is not open any more is deleted.
+ * step, so two concurrent checks do no harm. The marker of an order that is not open any more is deleted. That of an
+ * order that was closed while no check ran is kept, and has an effect only if a rollback opens the order again.
  */
 export function createFundingCheck(context: FundingCheckContext): FundingCheck {
   const { store, clock, interval, holder, onFailure } = context;
