@@ -1,17 +1,16 @@
 import type { ContractSignatures } from './admission/checks.ts';
-import { type ConvertCodes, createCodeConverter } from './admission/convert-codes.ts';
-import type { DocumentPolicy } from './admission/documents.ts';
+import { createCodeConverter } from './admission/convert-codes.ts';
 import type { Limits, OwnerLimits, OwnerLimitsTable, TokenPolicy } from './admission/limits.ts';
 import { DEFAULT_LIMITS } from './admission/limits.ts';
 import type { OrderPolicy } from './admission/policy.ts';
-import { type AuctionOptions, type ParsedAuctionOptions, parseAuctionOptions } from './auctions/index.ts';
-import type { IndexerOptions, JustInTimeOrders, ParsedIndexerOptions } from './chain/index.ts';
+import { type AuctionOptions, parseAuctionOptions } from './auctions/index.ts';
+import type { IndexerOptions, JustInTimeOrders } from './chain/index.ts';
 import { parseIndexerOptions } from './chain/index.ts';
 import type { RecoveryPool } from './crypto/packed.ts';
 import type { RecoveryBackendOption } from './crypto/recovery.ts';
 import { parseStreamLimits, type StreamLimits } from './limits/index.ts';
 import { assertOptionObjects } from './option-objects.ts';
-import { type ParsedRetention, parseRetention, type RetentionOptions } from './orders/index.ts';
+import { parseRetention, type RetentionOptions } from './orders/index.ts';
 import type { ChainClient } from './ports/chain-client.ts';
 import { type Clock, systemClock } from './ports/clock.ts';
 import type { DocumentSource } from './ports/document-source.ts';
@@ -20,7 +19,7 @@ import type { OrderSimulator } from './ports/order-simulator.ts';
 import type { Store } from './ports/store.ts';
 import type { Upstream } from './ports/upstream.ts';
 import { chainById, type Deployment, deployment, ENVIRONMENTS, HOOKS_TRAMPOLINE } from './protocol/chains.ts';
-import { DOMAIN_NAME, DOMAIN_VERSION, type SigningDomain } from './protocol/eip712.ts';
+import { DOMAIN_NAME, DOMAIN_VERSION } from './protocol/eip712.ts';
 import { formatValue } from './protocol/format-value.ts';
 import type { Address } from './protocol/hex.ts';
 import { PROFILE_RULES, PROFILES, type Profile, RULE_VALUES, type Rules } from './protocol/profile.ts';
@@ -186,52 +185,15 @@ const OPTIONS = [
   'logger',
 ] as const satisfies readonly (keyof OrderBookOptions)[];
 
-/** The parsed options of a book: with defaults, and addresses in lower case. */
-export interface Configuration {
-  readonly chainId: number;
-  readonly store: Store;
-  readonly settlementContract: Address;
-  readonly vaultRelayer: Address;
-  readonly hooksTrampoline: Address;
-  readonly tokens: TokenPolicy;
-  readonly rules: Rules;
-  readonly convertCodes: ConvertCodes;
-  readonly limits: Limits;
-  readonly ownerLimits: OwnerLimitsTable;
-  readonly chain: ChainClient | undefined;
-  readonly simulator: OrderSimulator | undefined;
-  readonly indexer: ParsedIndexerOptions | undefined;
-  readonly checkTimeout: number;
-  readonly eip1271: ContractSignatures;
-  readonly documents: DocumentPolicy;
-  readonly documentSource: DocumentSource | undefined;
-  /** The EIP-712 domain that orders are signed for. */
-  readonly domain: SigningDomain;
-  readonly host: OrderPolicy;
-  readonly quotes: QuoteOptions | undefined;
-  readonly recovery: { readonly backend?: RecoveryBackendOption; readonly pool?: RecoveryPool };
-  /** 0 if the cache is disabled. */
-  readonly cacheBytes: number;
-  readonly expiryInterval: number | undefined;
-  readonly retention: ParsedRetention | undefined;
-  readonly justInTimeOrders: JustInTimeOrders;
-  readonly auctions: ParsedAuctionOptions;
-  readonly streams: Required<StreamLimits>;
-  readonly upstream: Upstream | undefined;
-  readonly relay: RelayMode;
-  readonly clock: Clock;
-  readonly logger: Logger | undefined;
-}
-
 /** The values of an option. */
 type Selected<K extends keyof OrderBookOptions> = Extract<OrderBookOptions[K], string>;
 
 /**
- * Parses the options of a book. All options are checked at creation.
+ * Parses the options of a book, adds defaults, and writes addresses in lower case.
  *
  * @throws TypeError naming the option that is unknown or malformed.
  */
-export function parseOptions(options: OrderBookOptions): Configuration {
+export function parseOptions(options: OrderBookOptions) {
   assertKnownOptions('createOrderBook', options, OPTIONS);
   const { chainId, store, chain, quotes, upstream, recovery, recoveryPool } = options;
   const { checkTimeout = 5000, clock = systemClock } = options;
@@ -246,7 +208,8 @@ export function parseOptions(options: OrderBookOptions): Configuration {
     const value = (options[name] ?? initial) as Selected<K>; // of this option
     return requireMember(`createOrderBook: ${name}`, allowed, value);
   };
-  const eip1271 = select('eip1271', ['reject', 'accept-unverified']);
+  const unverified = select('eip1271', ['reject', 'accept-unverified']) === 'reject' ? 'rejected' : 'unverified';
+  const eip1271: ContractSignatures = chain?.isValidSignature === undefined ? unverified : 'verified';
   const appDataHash = select('appDataHash', ['accept', 'reject']);
   const contracts = parseContracts(options);
   const profile = PROFILE_RULES[select('profile', PROFILES)];
@@ -274,7 +237,7 @@ export function parseOptions(options: OrderBookOptions): Configuration {
     indexer: options.indexer && parseIndexerOptions(options.indexer, findDeployment(options).ethFlow),
     tokens: tokenPolicy(options, rules),
     ownerLimits: parseOwnerLimits(options.ownerLimits ?? {}),
-    eip1271: chain?.isValidSignature !== undefined ? 'verified' : eip1271 === 'reject' ? 'rejected' : 'unverified',
+    eip1271,
     host: parseOrderPolicy(options),
     recovery: omitUndefined({ backend: recovery, pool: recoveryPool }),
     cacheBytes: cacheBytes(options),

@@ -30,13 +30,6 @@ export interface WatchedAccount {
   readonly balances: BalanceApi;
 }
 
-export interface BalanceWatch {
-  /** Streams an account's balances and their changes, until the reader leaves or the signal is aborted. */
-  watch(watched: WatchedAccount, tokens: readonly Address[], signal?: AbortSignal): AsyncIterable<BalanceEvent>;
-  /** Ends all streams. */
-  close(): void;
-}
-
 /** The balances of an account in some tokens, shared by all readers of these tokens. */
 interface Tracker {
   readonly watched: WatchedAccount;
@@ -66,7 +59,7 @@ interface Reader {
  *
  * @param interval - Time between two reads, in milliseconds.
  */
-export function createBalanceWatch(clock: Clock, interval: number): BalanceWatch {
+export function createBalanceWatch(clock: Clock, interval: number) {
   const trackers = new Map<string, Tracker>();
   let closes = 0;
 
@@ -117,7 +110,8 @@ export function createBalanceWatch(clock: Clock, interval: number): BalanceWatch
   }
 
   return {
-    watch(watched, tokens, signal) {
+    /** Streams an account's balances and their changes, until the reader leaves or the signal is aborted. */
+    watch(watched: WatchedAccount, tokens: readonly Address[], signal?: AbortSignal): AsyncIterable<BalanceEvent> {
       const opened = closes;
       return {
         [Symbol.asyncIterator]() {
@@ -126,7 +120,8 @@ export function createBalanceWatch(clock: Clock, interval: number): BalanceWatch
         },
       };
     },
-    close() {
+    /** Ends all streams. */
+    close(): void {
       closes++;
       for (const tracker of [...trackers.values()]) for (const reader of [...tracker.readers]) reader.end();
     },

@@ -1,17 +1,9 @@
 import type { AccountTools } from '../account-tools/account-tools.ts';
 import type { UsdPriceQuery } from '../ports/prices.ts';
-import type { AffiliateApi, AffiliatesOptions, AffiliateTerms } from './affiliate-api.ts';
+import type { AffiliatesOptions, AffiliateTerms } from './affiliate-api.ts';
 import { createAffiliateApi } from './affiliate-api.ts';
 import { createOwnStatistics } from './own-statistics.ts';
 import { createValuation, type ReadHistory } from './valuation.ts';
-
-/** The affiliate codes of the account interface, and their own statistics. */
-export interface Affiliates {
-  readonly methods: AffiliateApi;
-  /** The follower of the logs that own statistics need, if the host has chosen them. */
-  readonly workers: readonly { start(): void }[];
-  stop(): Promise<void>;
-}
 
 /** The prices that value trades. */
 interface Prices {
@@ -22,11 +14,7 @@ interface Prices {
 }
 
 /** Creates the affiliates of the account interface. */
-export function createAffiliates(
-  options: AffiliatesOptions,
-  tools: AccountTools,
-  { findPrice, readHistory }: Prices,
-): Affiliates {
+export function createAffiliates(options: AffiliatesOptions, tools: AccountTools, { findPrice, readHistory }: Prices) {
   const methods = createAffiliateApi(options, tools, () => ownStatistics);
   const readPrice = async (query: UsdPriceQuery) => (await findPrice(query))?.price;
   const ownStatistics = createOwnStatistics({
@@ -38,6 +26,7 @@ export function createAffiliates(
   const hasOwnStatistics = options.statistics === 'own';
   return {
     methods,
+    /** The follower of the logs that own statistics need, if the host has chosen them. */
     workers: hasOwnStatistics ? [ownStatistics] : [],
     async stop() {
       if (hasOwnStatistics) await ownStatistics.stop();

@@ -6,13 +6,6 @@ import { parseDecimal, toPricePerEther } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { AuctionPrices } from '../records/settled-solution.ts';
 
-export interface AuctionPricing {
-  /** Returns the prices of tokens. Prices that are not known at the deadline are left out. */
-  find(tokens: Iterable<Address>): Promise<AuctionPrices>;
-  /** Whether orders without a price are left out of auctions. */
-  readonly required: boolean;
-}
-
 /** Returns the price of a token: atoms of native currency for one atom, as a plain decimal. */
 export type PriceToken = (
   token: Address,
@@ -52,7 +45,7 @@ export function createAuctionPricing(
   { clock, onFailure }: { readonly clock: Clock; readonly onFailure: (failure: unknown) => void },
   wrappedNative: Address | undefined,
   nativePrice: PriceToken | undefined,
-): AuctionPricing {
+) {
   // Times are milliseconds of `readMonotonic`.
   const unpriced = new Map<Address, { readonly at: number; readonly ttl: number }>();
   /** The last price of each token. */
@@ -79,8 +72,10 @@ export function createAuctionPricing(
   }
 
   return {
+    /** Whether orders without a price are left out of auctions. */
     required: nativePrice !== undefined,
-    async find(tokens) {
+    /** Returns the prices of tokens. Prices that are not known at the deadline are left out. */
+    async find(tokens: Iterable<Address>): Promise<AuctionPrices> {
       for (const [token, { at, ttl }] of unpriced) if (!isRecent(clock, at, ttl)) unpriced.delete(token);
       for (const [token, { at }] of priced) if (!isRecent(clock, at, PRICED_TTL)) priced.delete(token);
       const native: [Address, string][] = wrappedNative === undefined ? [] : [[wrappedNative, ONE_NATIVE]];

@@ -29,24 +29,13 @@ import { findInFlight, formatSolutionId, type HasFailed } from './in-flight.ts';
 import { createSettlementAttempts } from './settlement-attempts.ts';
 import { createSignatureChecks } from './signature-checks.ts';
 
-/** The auction methods, after they are loaded. */
-export interface AuctionService {
-  readonly methods: AuctionApi;
-  /** Returns the status of an order in the solver competition. */
-  status(uid: Hex): Promise<CompetitionStatus>;
-  /** Returns whether a solver bids on an order in one of the last auctions. */
-  isBidOn(uid: Hex): Promise<boolean>;
-  /** Ends all streams and runs. */
-  close(): Promise<void>;
-}
-
 /** Number of recent competitions that are searched for bids on an order. */
 const RECENT = 5;
 
 /** Maximum number of failed settlements. Those of auctions whose deadline has passed have no effect. */
 const MAX_FAILED = 1000;
 
-export function createAuctionService(context: AuctionsContext): AuctionService {
+export function createAuctionService(context: AuctionsContext) {
   const { store, clock, chain, vaultRelayer, settlementContract, tokens, checkTimeout, quotes } = context;
   const { onFailure, nativePrice, holder, driverObserver } = context;
   const readsFunds = chain?.balancesAndAllowances !== undefined || chain?.balanceAndAllowance !== undefined;
@@ -134,14 +123,18 @@ export function createAuctionService(context: AuctionsContext): AuctionService {
       latestCompetition: async (query) => latestCompetition(store, checked('latestCompetition', query)),
       competitionOfTransaction: async (hash, query) =>
         competitionOfTransaction(requireTransactionHash(hash), store, checked('competitionOfTransaction', query)),
-    },
-    status: (uid) => competitionStatus(uid, store, seconds(clock), auctions.selection, hasFailed),
-    async close() {
+    } satisfies AuctionApi,
+    /** Returns the status of an order in the solver competition. */
+    status: (uid: Hex): Promise<CompetitionStatus> =>
+      competitionStatus(uid, store, seconds(clock), auctions.selection, hasFailed),
+    /** Ends all streams and runs. */
+    async close(): Promise<void> {
       feed.close();
       await Promise.all([...runs].map((run) => run.stop()));
       runs.clear();
     },
-    isBidOn: (uid) => isBidOn(uid, store),
+    /** Returns whether a solver bids on an order in one of the last auctions. */
+    isBidOn: (uid: Hex) => isBidOn(uid, store),
   };
 }
 

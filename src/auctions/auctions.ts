@@ -1,15 +1,10 @@
 import { lazy } from '../concurrency/lazy.ts';
+import type { Hex } from '../protocol/hex.ts';
 import type { ExecutedSettlement, SettledAuction } from '../records/settled-solution.ts';
 import type { AuctionApi, AuctionConfiguration, AuctionsContext } from './auction-api.ts';
-import type { AuctionService } from './auction-service.ts';
-
-/** The auctions of a book. */
-export interface Auctions extends Pick<AuctionService, 'status' | 'isBidOn' | 'close'> {
-  readonly methods: AuctionApi;
-}
 
 /** Creates the auction methods. The auction service is loaded on first use. */
-export function createAuctions(context: AuctionsContext): Auctions {
+export function createAuctions(context: AuctionsContext) {
   const service = lazy(async () => {
     const { createAuctionService } = await import('./auction-service.ts');
     return createAuctionService(context);
@@ -37,9 +32,9 @@ export function createAuctions(context: AuctionsContext): Auctions {
       competitionsOfOrder: (uid) => use((api) => api.competitionsOfOrder(uid)),
       latestCompetition: (query) => use((api) => api.latestCompetition(query)),
       competitionOfTransaction: (hash, query) => use((api) => api.competitionOfTransaction(hash, query)),
-    },
-    status: (uid) => service.use(({ status }) => status(uid)),
-    isBidOn: (uid) => service.use(({ isBidOn }) => isBidOn(uid)),
+    } satisfies AuctionApi,
+    status: (uid: Hex) => service.use(({ status }) => status(uid)),
+    isBidOn: (uid: Hex) => service.use(({ isBidOn }) => isBidOn(uid)),
     close: async () => service.loaded?.close(),
   };
 }

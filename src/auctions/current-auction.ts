@@ -5,7 +5,7 @@ import type { Address, Hex } from '../protocol/hex.ts';
 import type { AuctionPrices } from '../records/settled-solution.ts';
 import type { AuctionSelection } from './auction-api.ts';
 import type { Auction, AuctionCandidate, TokenPair } from './auction-order.ts';
-import type { AuctionPricing } from './auction-prices.ts';
+import type { createAuctionPricing } from './auction-prices.ts';
 import type { FindDenied } from './denied.ts';
 import type { FeeRules, GetFeeRules } from './fee-policies.ts';
 import type { FilterReason } from './filter-reason.ts';
@@ -34,7 +34,7 @@ export interface AuctionContext {
   readonly funding: Funding | undefined;
   /** Absent: signatures of contracts are not checked again. */
   readonly signatures: SignatureChecks | undefined;
-  readonly pricing: AuctionPricing;
+  readonly pricing: ReturnType<typeof createAuctionPricing>;
   /** Called with each new auction. */
   readonly onAuction: (auction: Auction) => void;
   readonly onFailure: (failure: unknown) => void;

@@ -11,7 +11,6 @@ export type {
   AuctionOptions,
   FeeCondition,
   FeePolicyOption,
-  ParsedAuctionOptions,
   UpcomingFees,
 } from './auction-options.ts';
 export { parseAuctionOptions } from './auction-options.ts';

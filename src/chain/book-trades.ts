@@ -2,15 +2,8 @@ import { lazy } from '../concurrency/lazy.ts';
 import type { Store } from '../ports/store.ts';
 import type { TradeApi } from './trade-api.ts';
 
-/** The trade methods of a book. */
-export interface Trades {
-  readonly methods: TradeApi;
-  /** Drops cached sums. Called when orders were deleted, for which the log has no entries. */
-  clear(): void;
-}
-
 /** Creates the trade methods of a book. Their code is loaded on first use. */
-export function createTrades(store: Pick<Store, 'chain' | 'orders' | 'events'>, assertStarted: () => void): Trades {
+export function createTrades(store: Pick<Store, 'chain' | 'orders' | 'events'>, assertStarted: () => void) {
   const surplus = lazy(async () => (await import('./surplus.ts')).createSurplusReader(store));
   const trades = lazy(async () => (await import('./trade-api.ts')).createTradeApi(store, surplus));
 
@@ -31,7 +24,8 @@ export function createTrades(store: Pick<Store, 'chain' | 'orders' | 'events'>, 
       },
       totalSurplus: (account, options) => use((api) => api.totalSurplus(account, options)),
       firstTradeBlock: (token) => use((api) => api.firstTradeBlock(token)),
-    },
+    } satisfies TradeApi,
+    /** Drops cached sums. Called when orders were deleted, for which the log has no entries. */
     clear: () => surplus.loaded?.clear(),
   };
 }

@@ -9,6 +9,6 @@ export { createTrades } from './book-trades.ts';
 export { createChain } from './chain.ts';
 export type { ChainApi, ChainApplied, ChainRolledBack, RollbackOptions } from './chain-api.ts';
 export type { ChainBatch } from './decode-batch.ts';
-export type { IndexerObservation, IndexerOptions, IndexerState, ParsedIndexerOptions } from './indexer-options.ts';
+export type { IndexerObservation, IndexerOptions, IndexerState } from './indexer-options.ts';
 export { parseIndexerOptions, ReorganisationTooDeep } from './indexer-options.ts';
 export type { TradeApi } from './trade-api.ts';

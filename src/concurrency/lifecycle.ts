@@ -10,28 +10,19 @@ export interface LifecycleSteps<T> {
   close(end: () => void): Promise<void>;
 }
 
-/** The start and the close of a component: a book, or the account interface. */
-export interface Lifecycle<T> {
-  /** Returns the state of the running component. Throws a `StoreError`: `NotStarted` before a start, or `Closed`. */
-  readonly assertStarted: () => T;
-  /** Starts the component, once for concurrent callers. Waits for a close that is running. */
-  start(): Promise<void>;
-  /** Closes the component, once for concurrent callers. Waits for a start that is running. */
-  close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
 /**
- * Creates the lifecycle of a component. A closed component can be started again.
+ * Creates the start and the close of a component: a book, or the account interface. A closed component can be started
+ * again. Concurrent callers share a start or a close, which waits for the other one.
  *
  * @param name - Name of the component for error messages, such as `book`.
  */
-export function createLifecycle<T>(name: string, steps: LifecycleSteps<T>): Lifecycle<T> {
+export function createLifecycle<T>(name: string, steps: LifecycleSteps<T>) {
   let running: T | undefined;
   let wasStarted = false;
   /** The newest start or close that has not ended. */
   let pending: { readonly step: () => Promise<void>; readonly ended: Promise<void> } | undefined;
 
+  /** Returns the state of the running component. Throws a `StoreError`: `NotStarted` before a start, or `Closed`. */
   function assertStarted(): T {
     if (running !== undefined) return running;
     if (wasStarted) throw new StoreError('Closed', `the ${name} is closed`);

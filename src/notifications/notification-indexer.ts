@@ -73,15 +73,8 @@ export async function append(
   }
 }
 
-/** Writes the notifications that follow from a book's event log. */
-export interface NotificationIndexer {
-  start(): void;
-  /** Waits for the step in progress. */
-  stop(): Promise<void>;
-}
-
 /**
- * Creates the indexer of one book.
+ * Creates the indexer of one book, which writes the notifications that follow from its event log.
  *
  * The book's log is the outbox: it is written in the same step as the change it describes. The account store moves the
  * cursor and writes the notifications in one step. So each entry counts once, also after a crash and with several
@@ -106,7 +99,7 @@ export function createNotificationIndexer({
   readonly revertedNotifications: boolean;
   /** Called after notifications may have been written. */
   readonly onAppended: () => void;
-}): NotificationIndexer {
+}) {
   const { log } = book.book;
   const { feed } = book;
   const clockWatch = createClockWatch(clock);
@@ -219,11 +212,12 @@ export function createNotificationIndexer({
   });
 
   return {
-    start() {
+    start(): void {
       isVerified = false;
       position = undefined;
       worker.start();
     },
+    /** Waits for the step in progress. */
     stop: worker.stop,
   };
 }

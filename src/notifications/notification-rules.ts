@@ -255,14 +255,6 @@ export type NotifyEntry = (
   id: string,
 ) => NotificationChange | undefined;
 
-/** Follows fills and cancellations that reorganisations revert and restore. */
-export interface Corrections {
-  /** Records that an entry adds a fill or a cancellation on the chain, or reverts it. */
-  record(event: StoredEvent): void;
-  /** Returns the corrections of what earlier batches have notified, and the new markers. */
-  finish(): { readonly changes: NotificationChange[]; readonly marks: ProgressMarker[] };
-}
-
 /** The inputs for corrections. */
 export interface CorrectionInputs {
   /** The current orders of the entries. A missing order was rolled back, and a later entry reverts it. */
@@ -319,7 +311,7 @@ export function isCorrectable({ type, cause }: StoredEvent): boolean {
 export function createCorrections(
   { marks, orders, getTokens, revertedNotifications, isRepeated }: CorrectionInputs,
   createChange: NotifyEntry,
-): Corrections {
+) {
   const states = new Map<string, State>();
 
   function begin(key: string, { type }: StoredEvent): Omit<State, 'last'> {
@@ -337,13 +329,15 @@ export function createCorrections(
   }
 
   return {
-    record(event) {
+    /** Records that an entry adds a fill or a cancellation on the chain, or reverts it. */
+    record(event: StoredEvent): void {
       if (!revertedNotifications || isRepeated || !isCorrectable(event)) return;
       const key = getCorrectionKey(event);
       const state = states.get(key) ?? begin(key, event);
       const isChange = isOdd(state.count) !== (event.type === 'reverted');
       states.set(key, { ...state, count: state.count + Number(isChange), last: event });
     },
+    /** Returns the corrections of what earlier batches have notified, and the new markers. */
     finish() {
       const changes: NotificationChange[] = [];
       const changed: ProgressMarker[] = [];

@@ -76,19 +76,8 @@ export interface NotificationSettings extends SubscriptionSettings {
   readonly revertedNotifications: boolean;
 }
 
-/** The notifications of the account interface. */
-export interface Notifications {
-  readonly methods: NotificationApi;
-  readonly subscriptions: SubscriptionApi;
-  readonly deliveries: DeliveryApi;
-  backlog(): Promise<AccountBacklog>;
-  /** The indexers, checks and deliveries, to start after the store was opened. */
-  workers(): readonly { start(): void }[];
-  stop(): Promise<void>;
-}
-
 /** Creates the notifications of the account interface. */
-export function createNotifications(tools: AccountTools, settings: NotificationSettings): Notifications {
+export function createNotifications(tools: AccountTools, settings: NotificationSettings) {
   const { books, store, clock, random, onFailure, assertStarted } = tools;
   const { mode, fundingInterval } = settings;
   const { broadcaster, wakeStreams } = createNotificationStreams(tools, settings.streams);
@@ -147,7 +136,7 @@ export function createNotifications(tools: AccountTools, settings: NotificationS
         return mapAsync(await rendered.stream(account, options), toNotificationStreamEvent);
       },
       rendered,
-    },
+    } satisfies NotificationApi,
     subscriptions: {
       ...subscriptions,
       // It would receive nothing. Existing ones can still be listed and removed.
@@ -155,14 +144,15 @@ export function createNotifications(tools: AccountTools, settings: NotificationS
         assertOn();
         return subscriptions.create(account, request, caller);
       },
-    },
+    } satisfies SubscriptionApi,
     deliveries: createDeliveryApi(tools, dispatcher.wake),
-    async backlog() {
+    async backlog(): Promise<AccountBacklog> {
       assertStarted();
       const backlogs = mode === 'off' ? [] : await Promise.all(books.map((book) => readBacklog(book, store)));
       return { deliveries: await store.deliveries.count(), books: backlogs };
     },
-    workers() {
+    /** The indexers, checks and deliveries, to start after the store was opened. */
+    workers(): readonly { start(): void }[] {
       if (mode === 'off') return [];
       const notifying = [...indexers, ...fundingChecks];
       if (channels.size === 0) return notifying;

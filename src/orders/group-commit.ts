@@ -162,17 +162,7 @@ function countOrders(queue: readonly Member[]): number {
 const SUBMISSIONS_PER_TICK = 8;
 
 /** Paces submissions and stores their orders in groups. */
-export interface SubmissionQueue {
-  /** Runs a submission, so that `drained` waits for it. */
-  track<T>(submission: () => Promise<T>): Promise<T>;
-  /** Waits until a submission may continue. Clients take turns. */
-  pace(client?: string): Promise<void>;
-  readonly insert: GroupCommit['insert'];
-  /**
-   * Waits until all submissions have ended, at most `timeout` milliseconds. Inserts that have begun end in any case.
-   */
-  drained(timeout: number): Promise<void>;
-}
+export type SubmissionQueue = ReturnType<typeof createSubmissionQueue>;
 
 /**
  * Creates the queue of a book.
@@ -184,12 +174,13 @@ export function createSubmissionQueue(
   store: Store,
   clock: Clock,
   { onLateEnd, observeInsert }: { onLateEnd(): void; observeInsert<T>(insert: Promise<T>): Promise<T> },
-): SubmissionQueue {
+) {
   const throttle = createThrottle(SUBMISSIONS_PER_TICK);
   const commits = createGroupCommit({ store, clock, more: () => throttle.waiting > 0, onLateEnd });
   const active = new Set<Promise<unknown>>();
   return {
-    async track(submission) {
+    /** Runs a submission, so that `drained` waits for it. */
+    async track<T>(submission: () => Promise<T>): Promise<T> {
       const running = submission();
       active.add(running);
       try {
@@ -198,9 +189,13 @@ export function createSubmissionQueue(
         active.delete(running);
       }
     },
-    pace: (client) => throttle.acquire(client === undefined ? undefined : () => client),
-    insert: (...insert) => observeInsert(commits.insert(...insert)),
-    async drained(timeout) {
+    /** Waits until a submission may continue. Clients take turns. */
+    pace: (client?: string) => throttle.acquire(client === undefined ? undefined : () => client),
+    insert: (...insert: Parameters<GroupCommit['insert']>) => observeInsert(commits.insert(...insert)),
+    /**
+     * Waits until all submissions have ended, at most `timeout` milliseconds. Inserts that have begun end in any case.
+     */
+    async drained(timeout: number): Promise<void> {
       const release = clock.hold?.();
       const wait = async () => {
         while (active.size > 0) await Promise.allSettled(active);

@@ -10,7 +10,7 @@ export { createTooManyUidsError, MAX_UIDS } from './cancel-errors.ts';
 export type { EncodedPage, EncodedReadOptions } from './list-orders.ts';
 export type { OrderApi } from './order-api.ts';
 export { createOrders } from './orders.ts';
-export type { ParsedRetention, PruneObservation, RetentionOptions } from './retention-options.ts';
+export type { PruneObservation, RetentionOptions } from './retention-options.ts';
 export { parseRetention } from './retention-options.ts';
 export type { SimulateOptions, SimulateResult } from './simulation.ts';
 export type { SubmissionObservation } from './submission-observation.ts';

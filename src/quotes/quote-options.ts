@@ -82,22 +82,10 @@ const OPTIONS = [
 export type ParsedGasPrice = Decimal | Exclude<GasPrice, DecimalInput>;
 
 /** The parsed options of quoting. Durations are in milliseconds. */
-export interface ParsedQuoteOptions {
-  readonly estimators: readonly Estimator[];
-  readonly verifier: QuoteVerifier | undefined;
-  readonly vaults: VaultReader | undefined;
-  readonly unverifiedGas: GasBounds;
-  readonly gasPrice: ParsedGasPrice;
-  readonly volumeFee: (sellToken: Address, buyToken: Address) => number | undefined;
-  readonly timeouts: { readonly usual: number; readonly longest: number };
-  readonly lifetimes: { readonly standard: number; readonly onchain: number };
-  readonly priceAmount: bigint;
-  readonly quoteCacheTtl: number;
-  readonly priceCacheTtl: number;
-}
+export type ParsedQuoteOptions = ReturnType<typeof parseQuoteOptions>;
 
 /** Parses the options. @throws TypeError naming the option that is unknown or malformed. */
-export function parseQuoteOptions(options: QuoteOptions): ParsedQuoteOptions {
+export function parseQuoteOptions(options: QuoteOptions) {
   assertKnownOptions('createOrderBook, quotes', options, OPTIONS);
   const { priceAmount = 10n ** 17n } = options;
   assertFunctions('createOrderBook: quotes.vaults', options.vaults, ['readShare']);

@@ -17,14 +17,7 @@ import { createRaceCache } from './race-cache.ts';
 import { createVaultUnwrapping } from './vaults.ts';
 import { createEstimateVerification } from './verification.ts';
 
-/** The quote methods, after they are loaded. */
-export interface QuoteService {
-  readonly methods: QuoteApi;
-  /** Stops all work; waiting callers get a retryable rejection. */
-  close(): void;
-}
-
-export function createQuoteService(options: ParsedQuoteOptions, book: QuotesContext): QuoteService {
+export function createQuoteService(options: ParsedQuoteOptions, book: QuotesContext) {
   const { store, clock, limits, tokens, host, remote, onFailure, observe, convertCodes } = book;
   const { priceAmount, timeouts, quoteCacheTtl, volumeFee } = options;
   // The native prices of the book behind this one have the cache of prices.
@@ -99,7 +92,8 @@ export function createQuoteService(options: ParsedQuoteOptions, book: QuotesCont
           : { status: 'priced', price: formatDecimal(price) };
       },
       counters: estimatorPool.counters,
-    },
+    } satisfies QuoteApi,
+    /** Stops all work; waiting callers get a retryable rejection. */
     close: raceCache.close,
   };
 }

@@ -3,27 +3,13 @@ import { assertKnownOptions } from '../validation/options.ts';
 import type { QuoteApi, QuoteCallOptions, QuotesContext } from './quote-api.ts';
 import { getOrderQuoting, NO_ESTIMATORS, parseQuoteOptions, type QuoteOptions } from './quote-options.ts';
 
-/** The quote methods, and their lifecycle for the book. */
-export interface Quotes {
-  readonly methods: QuoteApi;
-  /** Requests a quote for an order of the book, also while the book waits for its last submissions. */
-  readonly request: QuoteApi['request'];
-  /** How orders are linked with quotes, and how orders without a matching quote are quoted. */
-  readonly ofOrders: ReturnType<typeof getOrderQuoting>;
-  /** Loads the sweeper, and the quote service if the book has estimators. */
-  prepare(): Promise<void>;
-  start(): void;
-  /** Stops all work; waiting callers get a retryable rejection. */
-  stop(): Promise<void>;
-}
-
 /**
  * Creates the quotes of a book. The quote service is an eighth of the code, so it is loaded on demand. A book with
  * estimators loads it at the start, any other book on first use.
  *
  * @throws TypeError naming the option that is unknown or invalid.
  */
-export function createQuotes(given: QuoteOptions | undefined, book: QuotesContext): Quotes {
+export function createQuotes(given: QuoteOptions | undefined, book: QuotesContext) {
   const other = given === undefined ? book.otherQuotes : undefined;
   const options = parseQuoteOptions(given ?? NO_ESTIMATORS);
   const sweep = lazy(async () => {
@@ -41,7 +27,9 @@ export function createQuotes(given: QuoteOptions | undefined, book: QuotesContex
     assertKnownOptions(`quotes.${method}`, call, ['signal']);
   };
   return {
+    /** Requests a quote for an order of the book, also while the book waits for its last submissions. */
     request,
+    /** How orders are linked with quotes, and how orders without a matching quote are quoted. */
     ofOrders: getOrderQuoting(given, request),
     methods: {
       async request(quoted, call) {
@@ -58,11 +46,12 @@ export function createQuotes(given: QuoteOptions | undefined, book: QuotesContex
         return service.use(({ methods }) => methods.nativePrice(token, call));
       },
       counters: () => service.loaded?.methods.counters() ?? {},
-    },
+    } satisfies QuoteApi,
     async prepare() {
       await Promise.all([sweep.load(), given && service.load()]);
     },
     start: () => sweep.loaded?.start(),
+    /** Stops all work; waiting callers get a retryable rejection. */
     async stop() {
       service.loaded?.close();
       await sweep.loaded?.stop();

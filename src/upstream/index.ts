@@ -6,7 +6,6 @@
 
 import type { Relay } from '../admission/relay.ts';
 import { lazy } from '../concurrency/lazy.ts';
-import type { UpstreamStatus } from '../ports/upstream.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { SettledOrders, UpstreamFeatureContext } from './context.ts';
 import type { UpstreamQuotes } from './quotes.ts';
@@ -25,23 +24,8 @@ export type {
 /** Seconds after `validTo` in which a block that was indexed late may still fill an order. */
 export const EXPIRY_GRACE = 60;
 
-/** The upstream of a book, and its lifecycle. */
-export interface BookUpstream {
-  readonly relay: Relay;
-  readonly quotes: UpstreamQuotes;
-  readonly methods: UpstreamApi;
-  /** Follows orders of settlements whose app data is followed, and reads followed owners of orders with an event. */
-  settled(settlements: readonly SettledOrders[], uids: readonly Hex[]): Promise<void>;
-  status(): UpstreamStatus;
-  /** Opens the connection. The store is open. */
-  prepare(): Promise<void>;
-  start(): void;
-  /** Ends calls and background work. */
-  stop(): Promise<void>;
-}
-
 /** Creates the upstream of a book; `undefined` without one. The code is loaded when the book starts. */
-export function createUpstream(given: UpstreamFeatureContext): BookUpstream | undefined {
+export function createUpstream(given: UpstreamFeatureContext) {
   const { upstream, assertStarted } = given;
   if (upstream === undefined) return undefined;
   const service = lazy(async () => (await import('./service.ts')).createUpstreamService({ ...given, upstream }));
@@ -54,12 +38,12 @@ export function createUpstream(given: UpstreamFeatureContext): BookUpstream | un
     relay: {
       submit: (orders, insert) => service.use(({ relay }) => relay.submit(orders, insert)),
       cancel: (request, uids) => service.use(({ relay }) => relay.cancel(request, uids)),
-    },
+    } satisfies Relay,
     quotes: {
       request: (request, signal) => use(({ quotes }) => quotes.request(request, signal)),
       nativePrice: (token, signal) => use(({ quotes }) => quotes.nativePrice(token, signal)),
       stream: (request, signal) => use(({ quotes }) => quotes.stream(request, signal)),
-    },
+    } satisfies UpstreamQuotes,
     methods: {
       follow: (scope) => use(({ methods }) => methods.follow(scope)),
       unfollow: (scope) => use(({ methods }) => methods.unfollow(scope)),
@@ -67,15 +51,19 @@ export function createUpstream(given: UpstreamFeatureContext): BookUpstream | un
       order: (uid) => use(({ methods }) => methods.order(uid)),
       owner: (address) => use(({ methods }) => methods.owner(address)),
       state: () => use(({ methods }) => methods.state()),
-    },
-    settled: (settlements, uids) => service.use(({ settled }) => settled(settlements, uids)),
+    } satisfies UpstreamApi,
+    /** Follows orders of settlements whose app data is followed, and reads followed owners of orders with an event. */
+    settled: (settlements: readonly SettledOrders[], uids: readonly Hex[]) =>
+      service.use(({ settled }) => settled(settlements, uids)),
     status: upstream.status,
+    /** Opens the connection. The store is open. */
     async prepare() {
       (await service.load()).open();
     },
     start() {
       for (const worker of service.loaded?.workers ?? []) worker.start();
     },
+    /** Ends calls and background work. */
     async stop() {
       upstream.close();
       await Promise.all(service.loaded?.workers.map((worker) => worker.stop()) ?? []);

@@ -1,5 +1,3 @@
-import type { Relay } from '../admission/relay.ts';
-import type { Worker } from '../concurrency/worker.ts';
 import { OrderBookError } from '../errors.ts';
 import { type Hex, parseHex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
@@ -12,7 +10,7 @@ import { describeEnd, isOver } from './final.ts';
 import { createFollower } from './follower.ts';
 import { describeImport, NEW_OWNER } from './import.ts';
 import { AT_ONCE, createOwnerSchedule } from './owner-schedule.ts';
-import { createUpstreamQuotes, type UpstreamQuotes } from './quotes.ts';
+import { createUpstreamQuotes } from './quotes.ts';
 import { createRelay, refresh } from './relay.ts';
 import { createRelayWorker } from './relay-worker.ts';
 import { createTasks, drop, makeDue, put } from './tasks.ts';
@@ -21,22 +19,8 @@ import type { UpstreamApi, UpstreamScope } from './upstream-api.ts';
 /** Milliseconds in which several processes share the turns of a class of calls. */
 const TURN = 'turn';
 
-/** The upstream of a book, after it is loaded. */
-export interface UpstreamService {
-  readonly relay: Relay;
-  readonly quotes: UpstreamQuotes;
-  readonly methods: UpstreamApi;
-  readonly workers: readonly Worker[];
-  /** See `BookUpstream`. */
-  settled(settlements: readonly SettledOrders[], uids: readonly Hex[]): Promise<void>;
-  /** Opens the connection, at each start of the book. */
-  open(): void;
-}
-
 /** Creates the parts of the upstream. */
-export function createUpstreamService(
-  context: UpstreamFeatureContext & Pick<UpstreamBook, 'upstream'>,
-): UpstreamService {
+export function createUpstreamService(context: UpstreamFeatureContext & Pick<UpstreamBook, 'upstream'>) {
   const { store, clock, chainId, settlementContract, upstream, holder, onCall, onDifference } = context;
   const tasks = createTasks(store);
   const book: UpstreamBook = {
@@ -114,6 +98,7 @@ export function createUpstreamService(
     quotes: createUpstreamQuotes(book),
     methods,
     workers: [relays, follower],
+    /** Opens the connection, at each start of the book. */
     open: () =>
       upstream.open({
         clock,
