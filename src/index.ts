@@ -151,19 +151,7 @@ export type {
   UnreadableOrder,
 } from './records/order-json.ts';
 export type { OrderStreamFilter } from './records/order-stream-filter.ts';
-export type {
-  BalanceCallOptions,
-  ListQuery,
-  OrderPage,
-  OrderResult,
-  OrderTrade,
-  RenderedPage,
-  TimedTrade,
-  TokenBalance,
-  TradeHistoryQuery,
-  TradeListQuery,
-  TradePage,
-} from './records/results.ts';
+export type * from './records/results.ts';
 export type { AuctionPrices } from './records/settled-solution.ts';
 export type { OrderStatus } from './records/status.ts';
 export type { OrderStreamEvent, Stream, StreamEvent, StreamItem, StreamOptions } from './streams/index.ts';
