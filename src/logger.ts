@@ -1,7 +1,6 @@
 import type { IndexerObservation } from './chain/index.ts';
 import type { Logger } from './ports/logger.ts';
 
-/** The events that are logged. */
 interface LoggedEvents {
   on(event: 'failure', listener: (failure: unknown) => void): void;
   on(event: 'chainProgress', listener: (observation: IndexerObservation) => void): void;

@@ -185,7 +185,6 @@ const OPTIONS = [
   'logger',
 ] as const satisfies readonly (keyof OrderBookOptions)[];
 
-/** The values of an option. */
 type Selected<K extends keyof OrderBookOptions> = Extract<OrderBookOptions[K], string>;
 
 /**

@@ -12,7 +12,6 @@ const CHECK_INTERVAL = 1_000;
  */
 const FAILURE_PERIOD = 5_000;
 
-/** Creates the readiness check of a book. */
 export function createReadinessCheck({
   store,
   clock,

@@ -70,7 +70,6 @@ export function createMemoryChain(orders: ChainTables['orders']) {
     return event.timestamp !== null && (trades.get(event.transactionHash) ?? 0) === 0;
   }
 
-  /** Returns the number of trades of each transaction. */
   function countTrades(): Map<Hex, number> {
     const counts = new Map<Hex, number>();
     for (const { type, transactionHash } of chainEvents.from(0))

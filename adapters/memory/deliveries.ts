@@ -16,7 +16,6 @@ interface Row {
   error: string | null;
 }
 
-/** The deliveries of a subscription. */
 interface Queue {
   readonly pending: SortedList<Row>;
   /** All deliveries, by notification. */
@@ -32,7 +31,6 @@ type Head = NonNullable<Queue['head']>;
 /** Creates the deliveries. All methods are synchronous, so each is one atomic step. */
 export function createMemoryDeliveries(context: {
   subscription(id: string): Subscription | undefined;
-  /** Replaces a subscription. */
   update(subscription: Subscription): void;
   countSuspended(): number;
   body(notification: string): string;

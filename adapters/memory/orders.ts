@@ -44,7 +44,6 @@ export function createMemoryOrders({
   record(event: NewEvent): void;
   /** Applies chain events stored earlier to an order that was just inserted. */
   projectNewOrder(uid: Hex, at: number): void;
-  /** Returns the chain events of an order. */
   listEventsOfOrder(uid: string): readonly OrderChainEvent[];
   /** Returns the version of an order that is placed on chain. */
   getPlacementVersion(): number;
@@ -299,7 +298,6 @@ export function createMemoryOrders({
   };
 }
 
-/** Initial values of an inserted order. */
 const INITIAL_STATE = {
   version: 1,
   invalidated: false,

@@ -20,7 +20,6 @@ import type { Query } from './query.ts';
 import { toByteArray, toBytes, toKey, toNumberArray, toUid } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
-/** Table of chain events. */
 export type PgChainEventTable = ReturnType<typeof createChainEventTable>;
 
 const TRADE = CHAIN_EVENT_TYPES.indexOf('trade');

@@ -59,7 +59,6 @@ export interface PgPool {
   on?(event: string, listener: (argument: unknown) => void): unknown;
 }
 
-/** Pool that the store owns. */
 export interface OwnPool extends PgPool {
   /** Raises the maximum number of connections, if it is lower. */
   grow(connections: number): void;

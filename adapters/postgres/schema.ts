@@ -12,7 +12,6 @@ export interface PgSchema {
   readonly getRemedy: (name: string) => string;
 }
 
-/** One schema migration. */
 export interface PgMigration {
   /** 1, 2, 3 and so on, without gaps. */
   readonly version: number;
@@ -253,7 +252,6 @@ CREATE INDEX tasks_due ON ${s}.tasks (kind, due, key);
 `,
 };
 
-/** The schema of a book. */
 export const BOOK_SCHEMA: PgSchema = {
   migrations: [createBook, createDeadlines, createDocumentCreators, createTasks],
   functions: createFunctions,

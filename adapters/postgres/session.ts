@@ -28,7 +28,6 @@ export interface PostgresSession {
   settle(failure: unknown): Promise<boolean>;
 }
 
-/** Options of a call. */
 export interface CallOptions {
   /** Whether the statement can be repeated after an unknown outcome. */
   readonly repeatable?: boolean;

@@ -36,7 +36,6 @@ export interface StoreSettings {
   readonly pollInterval: number;
 }
 
-/** Creates a store. */
 export function createPostgresStore(source: PostgresSource, settings: StoreSettings): Store {
   return createStore(
     {

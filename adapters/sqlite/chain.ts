@@ -129,7 +129,6 @@ function createFirstTradeTable({ prefix: p, prepare }: SqliteSession) {
   };
 }
 
-/** A row of `blocks`. */
 type StoredBlockRow = readonly [number: number, hash: Buffer];
 
 const toBlockRef = ([number, hash]: StoredBlockRow): BlockRef => ({ number, hash: bufferToHex(hash) });

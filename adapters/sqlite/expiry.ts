@@ -57,7 +57,6 @@ export function createExpirySweeper(
   };
 }
 
-/** Creates the log of reverted expiries. */
 export function createReinstatementLog(listChainEvents: ListChainEvents, events: EventTable): LogReinstatement {
   return ({ uid, owner, signingScheme }, at) => {
     if (!emitsExpiry({ signingScheme }, listChainEvents(bufferToHex(uid)))) return;

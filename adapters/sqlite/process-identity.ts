@@ -2,7 +2,6 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { types } from 'node:util';
 
-/** Identity of a process. */
 export interface ProcessIdentity {
   readonly host: string;
   readonly pid: number;
@@ -13,7 +12,6 @@ export interface ProcessIdentity {
   readonly started: string | null;
 }
 
-/** Returns the identity of this process. */
 export function getOwnIdentity(): ProcessIdentity {
   const scope = getScope();
   const stat = readStat('self');

@@ -103,7 +103,6 @@ export function bufferToHex(bytes: Buffer): Hex {
   return `0x${bytes.toString('hex')}`;
 }
 
-/** A query of order rows. */
 export interface OrderRowsQuery {
   all(...parameters: unknown[]): EncodedOrder[];
 }

@@ -6,7 +6,6 @@ import { createSqliteStore } from './store.ts';
 import type { WriteCall, WriteMessage, WriteResult, WriteStart } from './write-operations.ts';
 import { createWriteOperations, EPOCH, LEASE_END } from './write-operations.ts';
 
-/** A store of the thread. */
 interface ThreadStore {
   readonly calls: WriteCall[];
   run(call: WriteCall): Promise<WriteResult>;

@@ -46,7 +46,6 @@ export interface WriteEnd {
   readonly end: true;
 }
 
-/** A call of an operation. */
 export interface WriteCall {
   readonly store: number;
   readonly id: number;

@@ -19,7 +19,6 @@ export function getWorkerFile(): URL | undefined {
   return url ? new URL('./sqlite-worker.js', url) : undefined;
 }
 
-/** A running thread. */
 interface WriteThread {
   /** Adds a store. @returns the number of the store. */
   add(message: Omit<WriteStart, 'store'>): number;

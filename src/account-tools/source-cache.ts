@@ -20,7 +20,6 @@ export interface CachedValue<V> {
   readonly freshFor: number;
 }
 
-/** Options of a cache over sources. */
 export interface SourceCacheOptions<Q, V> {
   readonly sources: readonly CachedSource<Q, V>[];
   /** Returns the key of a query in the cache. */

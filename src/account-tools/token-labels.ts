@@ -15,7 +15,6 @@ export interface TokenLabel {
 /** Returns the label of a token, if known. MUST NOT guess: a token may have other than 18 decimals. */
 export type TokenLookup = (chainId: number, token: Address) => TokenLabel | undefined | Promise<TokenLabel | undefined>;
 
-/** The two tokens of an order. */
 export interface OrderTokens {
   readonly sell: TokenLabel | undefined;
   readonly buy: TokenLabel | undefined;

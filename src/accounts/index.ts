@@ -20,5 +20,4 @@ export type {
 
 export { HISTORY_FILTERS } from './history/history-api.ts';
 
-/** Loads the export of the history. */
 export const loadHistoryCsv = () => import('./history/csv.ts');

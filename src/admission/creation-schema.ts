@@ -6,7 +6,6 @@ import { SIGNING_SCHEMES } from '../protocol/signature.ts';
 import { MAX_UINT256, parseUint256 } from '../protocol/uint256.ts';
 import type { ParsedCreation } from './verified-order.ts';
 
-/** The schema of an `OrderCreation`. */
 export const orderCreation = /* @__PURE__ */ z.object({
   sellToken: hexSchema(20),
   buyToken: hexSchema(20),

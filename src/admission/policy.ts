@@ -5,7 +5,6 @@ import { type Address, type Hex, ZERO_ADDRESS } from '../protocol/hex.ts';
 
 import type { Terms } from './checks.ts';
 
-/** The dependencies of policy checks. */
 export interface PolicyCheckContext {
   readonly host: OrderPolicy;
   readonly remote: DeadlineLimiter;

@@ -9,7 +9,6 @@ export interface RelayedOrder {
   readonly quoteId: number | undefined;
 }
 
-/** The outcome of a relayed order. */
 export type RelayOutcome =
   | InsertOutcome
   /** The other book had the order before; it is stored here now. */

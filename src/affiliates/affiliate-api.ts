@@ -125,7 +125,6 @@ const TERMS = [
   'revenueSplitDaoPct',
 ] as const satisfies readonly (keyof AffiliateTerms)[];
 
-/** The schema of the body. */
 export const affiliateRegistration = /* @__PURE__ */ (() =>
   z.object({
     walletAddress: hexSchema(20),

@@ -5,7 +5,6 @@ import { createAffiliateApi } from './affiliate-api.ts';
 import { createOwnStatistics } from './own-statistics.ts';
 import { createValuation, type ReadHistory } from './valuation.ts';
 
-/** The prices that value trades. */
 interface Prices {
   /** Returns the dollar price of a token, if there is one. */
   readonly findPrice: (query: UsdPriceQuery) => Promise<{ readonly price: number } | undefined>;
@@ -13,7 +12,6 @@ interface Prices {
   readonly readHistory: ReadHistory;
 }
 
-/** Creates the affiliates of the account interface. */
 export function createAffiliates(options: AffiliatesOptions, tools: AccountTools, { findPrice, readHistory }: Prices) {
   const methods = createAffiliateApi(options, tools, () => ownStatistics);
   const readPrice = async (query: UsdPriceQuery) => (await findPrice(query))?.price;

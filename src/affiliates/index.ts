@@ -16,5 +16,4 @@ export type {
 export { affiliateRegistration } from './affiliate-api.ts';
 export { createAffiliates } from './affiliates.ts';
 
-/** Loads the export of affiliate activity. */
 export const loadAffiliateCsv = () => import('./csv.ts');

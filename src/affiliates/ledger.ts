@@ -29,7 +29,6 @@ interface Trader {
   state: TraderState | undefined;
 }
 
-/** Creates an empty ledger. */
 export function createLedger(getTerms: (code: string) => AffiliateTerms) {
   const traders = new Map<Address, Trader>();
   const entries = new Map<string, LedgerEntry>();

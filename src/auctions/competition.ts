@@ -149,7 +149,6 @@ async function readBlock(store: Store): Promise<number> {
   return (await store.chain.progress()).indexedBlock?.number ?? 0;
 }
 
-/** Returns the competition of the auction that a transaction settled. */
 export async function competitionOfTransaction(
   hash: Hex,
   store: Store,
@@ -196,7 +195,6 @@ function findSolutionOf(subject: CompetitionRecord, settlement: SettlementChainE
   );
 }
 
-/** Returns the competition that a settlement belongs to. */
 export async function competitionOfSettlement(
   settlement: SettlementChainEvent,
   store: Store,

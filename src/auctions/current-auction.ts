@@ -125,7 +125,6 @@ export function createCurrentAuction(context: AuctionContext) {
   };
 }
 
-/** Creates the selection of the orders of an auction. */
 function createSelection(context: AuctionContext, openOrders: ReturnType<typeof createOpenOrders>) {
   const { clock, deniedTokens, minValidity, funding, pricing } = context;
   const { findDenied, findInFlight, getFees, signatures } = context;

@@ -10,7 +10,6 @@ export interface AuctionQuote extends FeeQuote {
   readonly solver: Address;
 }
 
-/** A fee policy of an order in an auction. */
 export type AuctionFeePolicy = WireFeePolicy<AuctionQuote>;
 
 /** The terms of an order that determine its fee policies. */

@@ -26,7 +26,6 @@ const encoder = /* @__PURE__ */ new TextEncoder();
 /** The text of each order. An order that stays in several auctions is rendered once. */
 const texts = new WeakMap<AuctionOrder, string>();
 
-/** Renders an order. */
 export function renderOrder(order: AuctionOrder): string {
   const text = texts.get(order) ?? JSON.stringify(order);
   texts.set(order, text);

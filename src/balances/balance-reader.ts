@@ -33,7 +33,6 @@ const TOKEN_TTL = 86_400_000;
 /** Milliseconds until an address without a token, or a token without decimals, is queried again. */
 const MISSING_TTL = 600_000;
 
-/** Creates the balance methods. */
 export function createBalanceReader(context: BalancesContext): Omit<BalanceApi, 'available'> {
   const { chain, vaultRelayer, clock, deadline, onFailure } = context;
   const native: TokenInfo = getNativeCurrency(context.chainId);

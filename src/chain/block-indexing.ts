@@ -12,7 +12,6 @@ import {
   toInconsistent,
 } from './log-reader.ts';
 
-/** The parts of the indexer that index blocks. */
 interface BlockIndexingParts {
   readonly query: ChainQuery;
   readonly reader: ReturnType<typeof createLogReader>;

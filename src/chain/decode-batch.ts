@@ -48,7 +48,6 @@ export const HASHES_KEPT = 1024;
  */
 const CONCURRENT_PLACEMENTS = 8;
 
-/** A decoded batch for the store. */
 export interface DecodedBatch {
   readonly batch: ChainEventBatch;
   /** The settlements whose calldata is known. */

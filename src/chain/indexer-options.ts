@@ -55,7 +55,6 @@ export class ReorganisationTooDeep extends Error {
 /** The minimum of each number. */
 const NUMBERS = { pollInterval: 1, reorgLimit: 1, maxBlockRange: 1, timeout: 1, fromBlock: 0 } as const;
 
-/** The dependencies of the indexer. */
 export interface ChainIndexerContext {
   readonly domain: Domain;
   readonly clock: Clock;
@@ -68,7 +67,6 @@ export interface ChainIndexerContext {
   readonly onFailure: (failure: unknown) => void;
 }
 
-/** Parsed indexer options. */
 export type ParsedIndexerOptions = Required<Omit<IndexerOptions, 'fromBlock' | 'onchainOrderContracts'>> & {
   readonly fromBlock: number | undefined;
   readonly onchainOrderContracts: readonly Address[];

@@ -14,7 +14,6 @@ import { createSecondRead } from './second-read.ts';
 export const LEASE = 'follow the chain';
 const LEASE_TTL_MS = 15_000;
 
-/** The state of an indexer. */
 export interface IndexerStatus {
   state: IndexerState;
   /** The time of the newest block of the node, if the last step has indexed it. In seconds since 1970. */

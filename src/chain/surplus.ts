@@ -35,7 +35,6 @@ const MAX_ACCOUNTS = 10_000;
 /** Prices are in wei for this number of atoms. */
 const PRICED_ATOMS = 10n ** 18n;
 
-/** The surplus of accounts. */
 export type SurplusReader = ReturnType<typeof createSurplusReader>;
 
 /** The sum of the trades up to a position of the chain, valid at a position of the log. */

@@ -67,7 +67,6 @@ export interface RowMeter {
   rows: number;
 }
 
-/** Options of a read. */
 export interface ReadOptions {
   /** Ends the read between two steps when the result is no longer needed. */
   readonly signal?: AbortState;

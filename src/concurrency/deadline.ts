@@ -15,7 +15,6 @@ export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';
 }
 
-/** Options of a request. */
 export interface QueueOptions {
   /** Aborts the request, also while it waits. */
   readonly cancelled?: AbortSignal;

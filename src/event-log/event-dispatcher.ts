@@ -27,10 +27,8 @@ const RETRY_DELAY = 1000;
 /** Milliseconds after which the position in a shared log is updated while no listener reads its entries. */
 const POSITION_INTERVAL = 1000;
 
-/** The event of a log entry. */
 export type EntryEvent = (typeof EVENT_NAMES)[OrderEventType];
 
-/** The listeners of log entries. */
 export interface EntryListeners {
   hasListeners(event: EntryEvent): boolean;
   emit(event: EntryEvent, entry: Omit<StoredEvent, 'type'>): void;

@@ -47,7 +47,6 @@ export function renderList<T>(
   return renderPages(divide(elements, work), render);
 }
 
-/** Renders a list of elements that are JSON texts already. */
 export function renderTexts(
   elements: readonly { readonly json: string }[],
   work?: ReadOptions,

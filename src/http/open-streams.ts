@@ -37,7 +37,6 @@ export function createOpenStreams() {
   }
 
   return {
-    /** Number of open streams. */
     get size(): number {
       return open.size;
     },

@@ -1,7 +1,6 @@
 import { chainByName } from '../protocol/chains.ts';
 import { invalidParameter } from '../validation/options.ts';
 
-/** Query parameter with the last event id. */
 export const LAST_EVENT_ID = 'lastEventId';
 
 /**

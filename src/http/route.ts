@@ -121,14 +121,12 @@ export function cancellable({ signal }: ApiRequest): { readonly signal?: AbortSi
   return signal === undefined ? {} : { signal };
 }
 
-/** A route that matches a path. */
 export interface Match<R extends Endpoint> {
   readonly route: R;
   /** Returns the text that a parameter matched, percent-encoded. */
   param(name: string): string;
 }
 
-/** Finds routes. */
 export interface Router<R extends Endpoint> {
   /**
    * Finds a route. @throws OrderBookError `NotFound`, or `MethodNotAllowed` with the allowed methods in `data.allow`.

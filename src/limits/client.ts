@@ -118,12 +118,10 @@ export function isIpRange(text: string): boolean {
   return parseIpRange(text) !== undefined;
 }
 
-/** Whether an address is in a range. */
 export function isInRange(address: IpAddress, { address: base, bits }: IpRange): boolean {
   return address.match(base, bits);
 }
 
-/** Whether an address is an IPv4 address. */
 export function isIpv4(address: IpAddress): boolean {
   return address.isIPv4MappedAddress();
 }

@@ -11,7 +11,6 @@ import type { SlippageOptions } from './slippage/slippage-options.ts';
 import { createTokenApi } from './token-details.ts';
 import { createUsdPrices, type UsdPricesOptions } from './usd-prices.ts';
 
-/** The sources of market data. */
 export interface MarketSources {
   readonly usdPrices: UsdPricesOptions;
   readonly slippage: SlippageOptions;

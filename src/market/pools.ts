@@ -33,7 +33,6 @@ const MAX_CHAINS = 100;
 /** Time limit per source, in milliseconds. */
 const TIMEOUT = 10_000;
 
-/** The schema of the body. */
 export const poolAddresses = /* @__PURE__ */ (() =>
   z.array(hexSchema(20)).check(z.maxLength(MAX_POOLS, { error: `must have 0 to ${MAX_POOLS} addresses` })))();
 

@@ -51,7 +51,6 @@ const TIMEOUT = 5_000;
 
 const SIZE = { error: `must have 1 to ${MAX_TOKENS} elements` };
 
-/** The schema of the body. */
 export const tokenAddresses = /* @__PURE__ */ (() =>
   z.object({ tokenAddresses: z.array(hexSchema(20)).check(z.minLength(1, SIZE), z.maxLength(MAX_TOKENS, SIZE)) }))();
 

@@ -255,7 +255,6 @@ export type NotifyEntry = (
   id: string,
 ) => NotificationChange | undefined;
 
-/** The inputs for corrections. */
 export interface CorrectionInputs {
   /** The current orders of the entries. A missing order was rolled back, and a later entry reverts it. */
   readonly orders: ReadonlyMap<string, Order>;

@@ -76,7 +76,6 @@ export interface NotificationSettings extends SubscriptionSettings {
   readonly revertedNotifications: boolean;
 }
 
-/** Creates the notifications of the account interface. */
 export function createNotifications(tools: AccountTools, settings: NotificationSettings) {
   const { books, store, clock, random, onFailure, assertStarted } = tools;
   const { mode, fundingInterval } = settings;

@@ -288,7 +288,6 @@ function createProofCheck({ clock, domainName, verify }: Pick<SubscriptionContex
   };
 }
 
-/** Creates the limits of the invitation of a new subscription. */
 async function createInvitationLimits(
   { maxInvitations, hasOrders }: Pick<SubscriptionContext, 'maxInvitations' | 'hasOrders'>,
   { account, target, createdAt }: Subscription,

@@ -22,7 +22,6 @@ import type { Verifier } from '../verification/index.ts';
 import type { SubmissionQueue } from './group-commit.ts';
 import type { PendingOrders } from './pending-orders.ts';
 
-/** The dependencies of order admission. */
 export interface AdmissionContext {
   readonly verifier: Verifier;
   readonly domain: SigningDomain;

@@ -25,7 +25,6 @@ export function createOrderCache(events: Pick<EventStore, 'after' | 'last' | 'is
   let version: CacheVersion = { id: -1 };
   let pauses = 0;
 
-  /** Drops all entries. */
   function clear(): void {
     entries.clear();
     version = { id: -1 };

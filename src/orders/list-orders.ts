@@ -51,7 +51,6 @@ export interface EncodedReadOptions extends ReadOptions {
   readonly allocate?: Allocate | undefined;
 }
 
-/** The parsed filters of a listing. */
 export type ListFilter = Omit<OrderQuery, 'status'> & StatusFilter;
 
 /**

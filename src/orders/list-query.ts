@@ -28,7 +28,6 @@ const MAX_LIMIT = 1000;
 /** Maximum offset. A listing beyond it needs a cursor. */
 const MAX_OFFSET = 1_000_000;
 
-/** The parsed filters of a listing. */
 type ParsedQuery = Omit<OrderQuery, 'status'> & { readonly status?: OrderStatus };
 
 /** Parses the filters of a listing like `parseListQuery`, with the codes of the profile. */

@@ -34,7 +34,6 @@ export interface OrdersContext
   readonly onPruned: () => void;
 }
 
-/** Creates the orders of a book. */
 export function createOrders(context: OrdersContext) {
   const { store, clock, onFailure, cache, log, assertStarted, wake } = context;
   const reading = { store, clock, onFailure, ...(cache && { cache }) };

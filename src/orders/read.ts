@@ -47,7 +47,6 @@ export async function readOrders(uids: readonly string[], context: ReadContext):
   return [...rendered, ...unreadable.map((error) => ({ error }))];
 }
 
-/** Options of a read as bytes. */
 interface BytesOptions {
   /** Waits until the store may be read. Default: no wait. */
   readonly waitForStore?: () => Promise<void>;

@@ -12,7 +12,6 @@ export function word(value: bigint | number | boolean | Hex): Encoded {
   return { dynamic: false, words: BigInt(value).toString(16).padStart(64, '0') };
 }
 
-/** Encodes 32 bytes. */
 export function bytes32(value: Hex): Encoded {
   return { dynamic: false, words: value.slice(2).padEnd(64, '0') };
 }
@@ -42,7 +41,6 @@ export function array(items: readonly Encoded[]): Encoded {
   return { dynamic: true, words: word(items.length).words + tuple(items).words };
 }
 
-/** Encodes a call. */
 export function encodeCall(selector: Hex, args: readonly Encoded[]): Hex {
   return `${selector}${tuple(args).words}`;
 }

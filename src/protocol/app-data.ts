@@ -8,7 +8,6 @@ export const ZERO_APP_DATA: Hex = '0x0000000000000000000000000000000000000000000
 /** The document of a client that does not use app data. */
 export const EMPTY_DOCUMENT = '{}';
 
-/** The hash of the empty document. */
 const EMPTY_DOCUMENT_HASH: Hex = '0xb48d38f93eaa084033fc5970bf96e559c33c4cdc07d889ab00b4d63f9590739d';
 
 /**

@@ -64,7 +64,6 @@ export function compileCalls(calls: readonly BoundedCall[], keep: number): reado
   return programs;
 }
 
-/** Decodes the return data of a program. */
 export function decodeCalls(result: Hex, { calls }: CallProgram, keep: number): BoundedResult[] {
   const size = HEAD + keep;
   return Array.from({ length: calls }, (_, i) => {

@@ -12,7 +12,6 @@ export interface Deployment {
 
 /** The environments with separate contracts. */
 export const ENVIRONMENTS = ['production', 'staging'] as const;
-/** An environment of the protocol. */
 export type Environment = (typeof ENVIRONMENTS)[number];
 
 /** A chain on which the protocol is deployed. */
@@ -47,7 +46,6 @@ export const SETTLE_SELECTOR = '0x13d79a0b';
 /** The address that denotes the chain's native currency as a buy token (GPv2Transfer.sol, `BUY_ETH_ADDRESS`). */
 export const NATIVE_MARKER: Address = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee';
 
-/** The chains of the protocol. */
 export const CHAINS: readonly ChainInfo[] = [
   { segment: 'mainnet', chainId: 1, wrappedNative: '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2' },
   { segment: 'xdai', chainId: 100, wrappedNative: '0xe91d153e0b41518a2ce8dd3d7944fa863463a97d' },

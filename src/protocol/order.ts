@@ -19,7 +19,6 @@ export type BuyTokenDestination = (typeof BUY_TOKEN_DESTINATIONS)[number];
 /** The maximum `validTo`: 7 February 2106. */
 export const MAX_UINT32 = 0xffff_ffff;
 
-/** Returns whether a number is a `uint32`. */
 export function isUint32(value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value <= MAX_UINT32;
 }

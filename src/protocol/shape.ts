@@ -53,10 +53,8 @@ export const numberError = (reason: string) => ({
 /** The time of the year 2001 in milliseconds. In seconds it is far in the future. */
 const MILLISECONDS = 1e12;
 
-/** Creates the schema of a `uint32`. */
 export const uint32 = (reason: string) => z.uint32(numberError(reason));
 
-/** Creates the schema of a time. */
 export const epochSeconds = () => uint32('must be whole seconds since 1970, as a uint32');
 
 /** Parses a value with a schema, or returns an error with the first invalid field and the reason. */

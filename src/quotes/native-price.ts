@@ -93,7 +93,6 @@ export function createNativePrices(options: NativePricesOptions) {
     },
   };
 
-  /** Queries the estimators. */
   async function query(
     token: Address,
     timeout: number,

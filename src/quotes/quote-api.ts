@@ -51,7 +51,6 @@ export interface OtherQuotes {
   nativePrice(token: Address, signal: AbortSignal): Promise<number | undefined>;
 }
 
-/** The dependencies of quoting. */
 export interface QuotesContext extends PolicyCheckContext, Pick<OrderCheckContext, 'eip1271' | 'rules'> {
   readonly store: Store;
   readonly clock: Clock;

@@ -13,14 +13,12 @@ export interface QuoteLifetimes {
   readonly onchain: number;
 }
 
-/** A stored quote. */
 export interface PersistedQuote {
   readonly id: number;
   /** Milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
-/** Stores quotes. */
 export type QuotePersister = ReturnType<typeof createQuotePersister>;
 
 /**
@@ -61,7 +59,6 @@ interface CacheEntry {
   readonly sharedUntil: number;
 }
 
-/** Returns the kind of a quote. */
 export function getQuoteKind({ scheme, onchain }: QuotedScheme): QuoteKind {
   if (!onchain) return 'standard';
   return scheme === 'presign' ? 'onchainPresign' : 'onchainEip1271'; // no other scheme can be on chain

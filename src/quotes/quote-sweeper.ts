@@ -13,7 +13,6 @@ const BATCH_SIZE = 1_000;
 /** Milliseconds after a jump of the clock in which nothing is deleted. */
 const JUMP_PAUSE = 600_000;
 
-/** Creates the worker that deletes expired quotes. */
 export function createQuoteSweeper(quotes: QuoteStore, clock: Clock, onFailure: (failure: unknown) => void): Worker {
   const watch = createClockWatch(clock);
 

@@ -17,7 +17,6 @@ import { createNoQuoteError, createShutdownError } from './rejection.ts';
 import type { ParsedQuoteRequest } from './request.ts';
 import type { EstimateVerification } from './verification.ts';
 
-/** The dependencies of quoting. */
 export interface QuoteContext extends PrepareContext {
   readonly estimatorPool: EstimatorPool;
   readonly prices: NativePrices;
@@ -134,7 +133,6 @@ export function renderQuote(
   });
 }
 
-/** The parts of a response. */
 interface ResponseParts {
   readonly request: ParsedQuoteRequest;
   readonly validTo: number;
@@ -150,7 +148,6 @@ interface ResponseParts {
   readonly persisted: PersistedQuote | undefined;
 }
 
-/** Creates the response of a quote request. */
 export function createQuoteResponse(parts: ResponseParts): QuoteResponse {
   const { request, amounts, cost, persisted, volumeFee } = parts;
   const { sellToken, buyToken, receiver, sellTokenBalance, buyTokenBalance } = request;

@@ -18,7 +18,6 @@ export interface QuotedScheme {
   readonly gas: number;
 }
 
-/** A parsed quote request. */
 export interface ParsedQuoteRequest {
   readonly sellToken: Address;
   readonly buyToken: Address;

@@ -11,7 +11,6 @@ import { type GasCost, getFixedAmount, isAmount } from './fee.ts';
 import type { Prepared } from './prepare.ts';
 import { createQuoteCandidate, isBetterCandidate, type QuoteCandidate } from './quote-candidate.ts';
 
-/** The dependencies of verification. */
 export interface VerificationContext {
   readonly verifier: QuoteVerifier;
   readonly clock: Clock;

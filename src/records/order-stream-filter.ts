@@ -20,7 +20,6 @@ export interface OrderStreamFilter {
   readonly status?: OrderStatus;
 }
 
-/** The names of the filters. */
 export const STREAM_FILTERS = [
   'owner',
   'uid',

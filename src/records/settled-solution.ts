@@ -19,7 +19,6 @@ interface SettledSolution {
   readonly orders: readonly { readonly id: Hex; readonly sellAmount: string; readonly buyAmount: string }[];
 }
 
-/** A settlement with its trades. */
 export interface ExecutedSettlement {
   readonly solver: Address;
   readonly blockNumber: number;

@@ -36,7 +36,6 @@ export function getOrderStreamKey(filter: OrderStreamFilter): string {
   return toOwnerKey(requireAddress('owner', owner));
 }
 
-/** Converts a rendered event to an object. */
 export function toOrderStreamEvent(event: StreamEvent): OrderStreamEvent {
   if (event.type === 'gap') return event;
   const { id, data } = event;

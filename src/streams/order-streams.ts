@@ -6,7 +6,6 @@ import { type OrderLogReads, orderLog } from './order-log.ts';
 import { getOrderStreamKey, toOrderStreamEvent } from './order-stream-event.ts';
 import type { Stream, StreamOptions } from './stream.ts';
 
-/** The order streams of a book. */
 export type OrderStreams = ReturnType<typeof createOrderStreams>;
 
 /**

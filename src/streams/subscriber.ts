@@ -51,7 +51,6 @@ export interface StreamSubscriber extends Stream {
   skip(from: number, through: number): void;
 }
 
-/** Creates the subscriber of one stream. */
 export function createSubscriber(options: SubscriberOptions): StreamSubscriber {
   const { key, queueSize, resumeLimit } = options;
   const queue = createStreamQueue(queueSize, () => wake?.());

@@ -14,7 +14,6 @@ type WireQuote = Extract<UpstreamQuote, { readonly status: 'quoted' }>['quote'];
 /** Quotes of the other book. Fees, expiry, verification and rejections are passed on unchanged. */
 export type UpstreamQuotes = ReturnType<typeof createUpstreamQuotes>;
 
-/** Creates the quotes of a book with an upstream. */
 export function createUpstreamQuotes({ upstream, store, tasks }: UpstreamBook) {
   /** Gives a quote an id of this book. The other book's is sent with the order, so that it knows its quote. */
   async function adopt(quote: WireQuote): Promise<WireQuote> {

@@ -20,7 +20,6 @@ export const READS = [1_000, 3_000, 10_000, 30_000, 60_000] as const;
 /** Returns when an order has expired, in milliseconds since 1970. */
 export const getEnd = (uid: Hex) => unpackUid(uid).validTo * 1000 + 1;
 
-/** Returns whether an order has expired. */
 export const hasExpired = (uid: Hex, now: number) => getEnd(uid) <= now;
 
 /** Bytes of a request that production reads at most. A document is sent on its own before an order that is larger. */
@@ -92,7 +91,6 @@ async function readBack(
   };
 }
 
-/** Creates the relay of a book. */
 export function createRelay(book: UpstreamBook, cancel: Relay['cancel'], wakeWorker: () => void): Relay {
   const { upstream, tasks, clock, mode } = book;
 

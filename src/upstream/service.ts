@@ -19,7 +19,6 @@ import type { UpstreamApi, UpstreamScope } from './upstream-api.ts';
 /** Milliseconds in which several processes share the turns of a class of calls. */
 const TURN = 'turn';
 
-/** Creates the parts of the upstream. */
 export function createUpstreamService(context: UpstreamFeatureContext & Pick<UpstreamBook, 'upstream'>) {
   const { store, clock, chainId, settlementContract, upstream, holder, onCall, onDifference } = context;
   const tasks = createTasks(store);

@@ -142,7 +142,6 @@ export interface Followed<K extends TaskKind> extends Pick<Task, 'key' | 'due' |
 /** The tasks of a book with an upstream, with their values parsed. */
 export type Tasks = ReturnType<typeof createTasks>;
 
-/** Creates the access to tasks. */
 export function createTasks({ tasks }: Pick<Store, 'tasks'>) {
   const parse = ({ key, due, version, value }: Task) => ({ key, due, version, value: JSON.parse(value) }); // as below
   return {

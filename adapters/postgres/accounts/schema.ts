@@ -188,7 +188,6 @@ CREATE INDEX invitations_client ON ${s}.invitations (client);
 `,
 };
 
-/** The schema of the account interface. */
 export const ACCOUNT_SCHEMA: PgSchema = {
   migrations: [createAccounts, createLanes],
   functions: () => [],

@@ -17,7 +17,6 @@ import { ACCOUNT_SCHEMA } from './schema.ts';
 import { createSerialLock, recordOrigin } from './serial-lock.ts';
 import { createSubscriptionTable } from './subscriptions.ts';
 
-/** Creates an account store. */
 export function createPostgresAccountStore(source: PostgresSource, settings: StoreSettings): AccountStore {
   return createAccountStore(
     { name: 'postgres', durable: settings.durable, writers: 'many' },

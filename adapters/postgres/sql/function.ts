@@ -23,7 +23,6 @@ export const WRITE_SETTINGS = {
   jit: 'off',
 } as const;
 
-/** Returns SQL that creates or replaces a function. */
 export function renderFunction(schema: string, { name, parameters, returns, language, settings, body }: SqlFunction) {
   const options = Object.entries(settings ?? {}).map(([key, value]) => ` SET ${key} = '${value}'`);
   return (

@@ -79,7 +79,6 @@ export const createInsertFunctions = (s: string): readonly SqlFunction[] => [
   createInsertOrders(s),
 ];
 
-/** Counts the live orders of an owner. */
 const createLiveCount = (s: string): SqlFunction => ({
   name: 'live_count',
   parameters: 'p_owner bytea, p_quota_class integer, p_now bigint',
@@ -198,7 +197,6 @@ const insertOneByOne = (
       outcomes := outcomes || ${OUTCOMES.inserted}::bigint;
     END LOOP;`;
 
-/** Inserts orders. */
 const createInsertOrders = (s: string): SqlFunction => ({
   name: 'insert_orders',
   parameters: `

@@ -105,7 +105,6 @@ const createRetention: Migration = (p) => `
   CREATE INDEX ${p}account_log_notification ON ${p}account_log (notification);
 `;
 
-/** Selects the first pending delivery of a subscription. */
 const selectHead = (p: string, subscription: string) =>
   `(SELECT seq, due FROM ${p}deliveries INDEXED BY ${p}deliveries_pending WHERE state = 0 ` +
   `AND subscription = ${subscription} ORDER BY seq LIMIT 1)`;

@@ -29,7 +29,6 @@ export type SubscriptionRow = readonly [
   failingSince: number | null,
 ];
 
-/** Converts a row to a subscription. */
 export function readSubscription(row: SubscriptionRow): Subscription {
   const [id, account, channel, target, types, active, secret, createdAt, suspended, failingSince] = row;
   return {

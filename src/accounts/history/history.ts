@@ -24,7 +24,6 @@ const STEP = 100;
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1000;
 
-/** An order with its book. */
 interface OrderRow {
   readonly book: KnownBook;
   readonly uid: string;
@@ -33,14 +32,12 @@ interface OrderRow {
   readonly order: Order;
 }
 
-/** A trade with its book. */
 interface TradeRow extends TimedTrade {
   readonly book: KnownBook;
   /** The time by which trades of several books are merged: that of the trade, or of the newer one in its book. */
   readonly sortedBy: number;
 }
 
-/** Creates the history methods. */
 export function createHistory({ books, assertStarted }: Pick<AccountTools, 'books' | 'assertStarted'>): HistoryApi {
   function mergeOrders(account: Address, cursor: string | undefined, step: number, work: ReadOptions) {
     const toSource = (book: KnownBook): MergeSource<OrderRow> => {

@@ -10,7 +10,6 @@ export interface MergePosition<T> {
   readonly key: string;
   /** The last element that was taken. `undefined`: none. */
   readonly last: T | undefined;
-  /** The next element. */
   readonly next: T;
 }
 

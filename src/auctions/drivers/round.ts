@@ -145,7 +145,6 @@ async function findRefuted(
   return { refuted, silent };
 }
 
-/** Creates the record of a competition. */
 export function toCompetition(
   auction: Auction,
   { ranked, referenceScores }: Selection<DriverSolution>,

@@ -98,7 +98,6 @@ export type AuctionRunSettings = Required<Omit<AuctionRunOptions, 'trustedTokens
   readonly trustedTokens: readonly Address[];
 };
 
-/** Maximum of `banAfter`. */
 const MAX_BAN_AFTER = 1_000_000;
 
 /** Integer options with their default, minimum and maximum. */

@@ -23,7 +23,6 @@ export interface ExecutedOrder {
   readonly executedBuy: bigint;
 }
 
-/** A solution that competes. */
 export interface CompetingSolution {
   /** The name of its driver. */
   readonly driver: string;
@@ -52,7 +51,6 @@ export interface RankedSolution<S extends CompetingSolution> {
   readonly filteredOut: boolean;
 }
 
-/** The result of a selection. */
 export interface Selection<S extends CompetingSolution> {
   /** Best first: winners, then the others by score, then those that were filtered out. */
   readonly ranked: readonly RankedSolution<S>[];

@@ -13,5 +13,4 @@ const getAbout: AccountRoute = {
   },
 };
 
-/** The route about the software. */
 export const ABOUT_ROUTES: readonly AccountRoute[] = [getAbout];

@@ -91,7 +91,6 @@ const traderActivity: AccountRoute = {
   },
 };
 
-/** The routes of affiliates. */
 export const AFFILIATE_ROUTES: readonly AccountRoute[] = [
   registerAffiliate,
   getAffiliate,

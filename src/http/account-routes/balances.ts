@@ -31,7 +31,6 @@ const getBalances: AccountRoute = {
   },
 };
 
-/** Returns the balances of an account in all tokens. */
 const getAllBalances: AccountRoute = {
   method: 'GET',
   path: '/:chainId/address/:address/balances',
@@ -58,7 +57,6 @@ const streamBalances: AccountRoute = {
   },
 };
 
-/** The routes of balances. */
 export const BALANCE_ROUTES: readonly AccountRoute[] = [getBalances, getAllBalances, streamBalances];
 
 /** Reads addresses separated by commas. Blanks and empty elements are ignored. */

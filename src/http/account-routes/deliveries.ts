@@ -57,5 +57,4 @@ function readSeqs(query: URLSearchParams): readonly number[] | undefined {
   return seqs.map(Number);
 }
 
-/** The routes of deliveries. */
 export const DELIVERY_ROUTES: readonly AccountRoute[] = [listDeliveries, replayDeliveries];

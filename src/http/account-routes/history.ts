@@ -48,7 +48,6 @@ const listTrades: AccountRoute = {
   },
 };
 
-/** The routes of the history of an account. */
 export const HISTORY_ROUTES: readonly AccountRoute[] = [listOrders, listTrades];
 
 function pageQuery({ query }: AccountCall): HistoryQuery {

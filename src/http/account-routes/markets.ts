@@ -67,5 +67,4 @@ function readOrder(query: URLSearchParams): SlippageOrder {
   };
 }
 
-/** The routes of markets. */
 export const MARKET_ROUTES: readonly AccountRoute[] = [getSlippageTolerance, getVolatilityDetails];

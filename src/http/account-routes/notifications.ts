@@ -65,7 +65,6 @@ const listContent: AccountRoute = {
   },
 };
 
-/** The routes of notifications. */
 export const NOTIFICATION_ROUTES: readonly AccountRoute[] = [listNotifications, streamNotifications, listContent];
 
 /** Maximum number of notifications in the form of a content system, which has no pages. */

@@ -6,7 +6,6 @@ import { jsonResponse } from '../response.ts';
 import { BODY_LIMIT } from '../route.ts';
 import type { AccountRoute } from './route.ts';
 
-/** Returns pools with their yield. */
 const listPools: AccountRoute = {
   method: 'POST',
   path: '/:chainId/yield/pools',
@@ -36,5 +35,4 @@ const getAverageApr: AccountRoute = {
   },
 };
 
-/** The routes of pools. */
 export const POOL_ROUTES: readonly AccountRoute[] = [listPools, getAverageApr];

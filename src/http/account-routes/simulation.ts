@@ -25,7 +25,6 @@ const SIMULATION_COST: RouteCost = {
   growth: 'number of transactions, at most 20, and their gas',
 };
 
-/** Simulates a bundle of transactions. */
 const simulateBundle: AccountRoute = {
   method: 'POST',
   path: '/:chainId/simulation/simulateBundle',
@@ -39,5 +38,4 @@ const simulateBundle: AccountRoute = {
   },
 };
 
-/** The routes of simulations. */
 export const SIMULATION_ROUTES: readonly AccountRoute[] = [simulateBundle];

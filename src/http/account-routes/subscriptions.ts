@@ -122,7 +122,6 @@ function readProof(request: ApiRequest): SubscriptionProof {
   return { nonce, deadline: /^\d{1,15}$/.test(deadline) ? Number(deadline) : Number.NaN, signature };
 }
 
-/** The routes of subscriptions. */
 export const SUBSCRIPTION_ROUTES: readonly AccountRoute[] = [
   createSubscription,
   listSubscriptions,

@@ -33,7 +33,6 @@ const DETAILS_HEADERS = { 'cache-control': 'public, max-age=3600' };
 /** Tokens that one token of the rate limit pays for. */
 const TOKENS_PER_TOKEN = 10;
 
-/** Returns the metadata of a token. */
 const getDetails: AccountRoute = {
   method: 'GET',
   path: '/:chainId/tokens/:token/details',
@@ -45,7 +44,6 @@ const getDetails: AccountRoute = {
   },
 };
 
-/** Returns the metadata of many tokens. */
 const getManyDetails: AccountRoute = {
   method: 'POST',
   path: '/:chainId/tokens/details',
@@ -60,7 +58,6 @@ const getManyDetails: AccountRoute = {
   },
 };
 
-/** Returns the largest holders of a token. */
 const getTopHolders: AccountRoute = {
   method: 'GET',
   path: '/:chainId/tokens/:token/topHolders',
@@ -72,5 +69,4 @@ const getTopHolders: AccountRoute = {
   },
 };
 
-/** The routes of tokens. */
 export const TOKEN_DETAIL_ROUTES: readonly AccountRoute[] = [getUsdPrice, getDetails, getManyDetails, getTopHolders];

@@ -5,7 +5,6 @@ import { NOTIFICATION_TYPES } from '../../ports/notification-store.ts';
 import { orderSchema, tradeSchema } from './order-schemas.ts';
 import { address, callData, decimal, hexBytes, moment } from './primitives.ts';
 
-/** The schemas of the account interface. */
 export const ACCOUNT_SCHEMAS = {
   AccountOrder: z.object({
     chainId: z.int(),

@@ -77,7 +77,6 @@ export const competitionStatusSchema = z.object({
   value: z.array(execution).describe('Each solution, worst first.').optional(),
 });
 
-/** The schemas of auctions and competitions. */
 export const AUCTION_SCHEMAS = {
   Auction: z.object({
     id: z.int().describe('Greater than the id of every earlier auction.'),

@@ -23,9 +23,7 @@ export interface Operation {
   readonly errors?: readonly ErrorCode[];
 }
 
-/** A query parameter that is text. */
 export const text = (description: string) => ({ type: 'string', description }) as const;
-/** A query parameter that is an integer. */
 export const integer = (description: string) => ({ type: 'integer', description }) as const;
 
 /** The query parameters of a list. */

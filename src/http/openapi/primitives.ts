@@ -1,14 +1,11 @@
 import * as z from 'zod';
 
-/** Returns the schema of bytes as hex. */
 export const hexBytes = (size: number, what: string) =>
   z
     .string()
     .regex(new RegExp(`^0x[0-9a-f]{${2 * size}}$`))
     .describe(what);
-/** Returns the schema of an address. */
 export const address = (what = '20 bytes as hex.') => hexBytes(20, what);
-/** Returns the schema of an amount. */
 export const tokenAtoms = (what: string) =>
   z
     .string()
@@ -20,9 +17,7 @@ export const decimal = (what: string) =>
     .string()
     .regex(/^[0-9]+(?:\.[0-9]+)?$/)
     .describe(what);
-/** Returns the schema of a time in seconds. */
 export const unixSeconds = (what: string) => z.int().min(0).describe(`${what} Seconds since 1970.`);
-/** Returns the schema of calldata. */
 export const callData = () => z.string().regex(/^0x(?:[0-9a-f]{2})*$/);
 /** Returns the schema of a time as text. */
 export const moment = (what: string) =>

@@ -34,7 +34,6 @@ export type SchemaName = keyof typeof SCHEMAS;
 /** A schema by its name, as a document refers to it. */
 export const ref = (name: SchemaName) => ({ $ref: `#/components/schemas/${name}` });
 
-/** The components of the document. */
 export function componentSchemas(): Readonly<Record<string, object>> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(SCHEMAS)) registry.add(schema, { id });

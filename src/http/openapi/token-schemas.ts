@@ -13,7 +13,6 @@ const volatility = z
   .nullable()
   .describe('null: the volatility is unknown.');
 
-/** The schemas of tokens and markets. */
 export const TOKEN_SCHEMAS = {
   TokenAddresses: tokenAddresses,
   TokenDetails: z.object({

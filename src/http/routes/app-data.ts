@@ -37,7 +37,6 @@ const getDocument: Route = {
   },
 };
 
-/** The routes of app data. */
 export const APP_DATA_ROUTES: readonly Route[] = [putDocument, putDocumentByHash, getDocument];
 
 async function storeDocument({ book, body }: Call, hash?: string): Promise<ApiResponse> {

@@ -121,7 +121,6 @@ const DEBUG_ROUTES: readonly Route[] = [
   }),
 ];
 
-/** The routes of auctions and competitions. */
 export const AUCTION_ROUTES: readonly Route[] = [
   getAuction,
   streamAuctions,

@@ -7,7 +7,6 @@ import { SYSTEM_ROUTES } from './system.ts';
 import { TOKEN_ROUTES } from './tokens.ts';
 import { TRADE_ROUTES } from './trades.ts';
 
-/** The routes of the order book interface. */
 export const ORDER_BOOK_ROUTES: readonly Route[] = [
   ...ORDER_ROUTES,
   ...TRADE_ROUTES,

@@ -203,7 +203,6 @@ const streamOrders: Route = {
   },
 };
 
-/** The routes of orders. */
 export const ORDER_ROUTES: readonly Route[] = [
   submitOrder,
   listOrders,

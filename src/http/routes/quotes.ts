@@ -5,7 +5,6 @@ import { jsonResponse, rejectionResponse } from '../response.ts';
 import { BODY_LIMIT, cancellable, type Route } from '../route.ts';
 import type { ServerSentEvent } from '../sse.ts';
 
-/** Requests a quote. */
 const requestQuote: Route = {
   method: 'POST',
   path: '/api/v1/quote',
@@ -35,7 +34,6 @@ const streamQuotes: Route = {
   },
 };
 
-/** The routes of quotes. */
 export const QUOTE_ROUTES: readonly Route[] = [requestQuote, streamQuotes];
 
 function toServerSentEvent(event: QuoteStreamEvent): ServerSentEvent {

@@ -33,5 +33,4 @@ const getTokenMetadata: Route = {
   },
 };
 
-/** The routes of tokens. */
 export const TOKEN_ROUTES: readonly Route[] = [getNativePrice, getTokenMetadata];

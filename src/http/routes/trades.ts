@@ -53,7 +53,6 @@ const getTotalSurplus: Route = {
   },
 };
 
-/** The routes of trades. */
 export const TRADE_ROUTES: readonly Route[] = [listTradesV1, listTradesV2, getTotalSurplus];
 
 function tradeFilter(query: URLSearchParams): Pick<TradeListQuery, 'owner' | 'orderUid'> {
