@@ -1,6 +1,18 @@
+import { createCancelFunctions } from './sql/cancel-orders.ts';
+import { createEventLogFunctions } from './sql/event-log.ts';
 import type { SqlFunction } from './sql/function.ts';
-import { createFunctions } from './sql/functions.ts';
+import { createInsertFunctions } from './sql/insert-orders.ts';
 import { createOwnedTables } from './tables.ts';
+
+/**
+ * Returns the functions of the schema of a book. Each is one statement of the client, so a write takes one round trip,
+ * and a client that freezes or dies between two statements cannot keep a lock.
+ */
+export const createFunctions = (s: string): readonly SqlFunction[] => [
+  ...createCancelFunctions(s),
+  ...createInsertFunctions(s),
+  ...createEventLogFunctions(s),
+];
 
 /** The schema of a kind of store. */
 export interface PgSchema {

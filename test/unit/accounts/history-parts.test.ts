@@ -2,7 +2,7 @@ import { OrderBookError } from 'intentbook';
 import { describe, expect, test } from 'vitest';
 import { toCsvLine } from '../../../src/account-tools/csv-line.ts';
 import { ORDER_CSV, TRADE_CSV } from '../../../src/accounts/history/csv.ts';
-import { formatHistoryCursor, parseHistoryCursor } from '../../../src/accounts/history/cursor.ts';
+import { formatHistoryCursor, parseHistoryCursor } from '../../../src/accounts/history/history.ts';
 import type { MergeSource } from '../../../src/accounts/history/merge.ts';
 import { createMerge } from '../../../src/accounts/history/merge.ts';
 

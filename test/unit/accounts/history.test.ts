@@ -6,7 +6,7 @@ import { createAccountApi, createAccounts } from 'intentbook/accounts';
 import { memoryAccountStore, memoryStore } from 'intentbook/memory';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { toCsvLine } from '../../../src/account-tools/csv-line.ts';
-import { formatHistoryCursor, parseHistoryCursor } from '../../../src/accounts/history/cursor.ts';
+import { formatHistoryCursor, parseHistoryCursor } from '../../../src/accounts/history/history.ts';
 import { described } from '../../integration/http/described.ts';
 import type { Answer } from '../../integration/http/http-fixture.ts';
 import { directFixture } from '../../integration/http/http-fixture.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createContact } from '../../../src/upstream/contact.ts';
+import { createContact } from '../../../src/upstream/follower.ts';
 
 test('a class of calls that fails is reported once until it has succeeded', () => {
   const failures: string[] = [];
