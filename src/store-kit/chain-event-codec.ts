@@ -24,35 +24,21 @@ export type ChainEventRow = readonly [
   detail: string,
 ];
 
-/** Formats the fields of a chain event that have no column of their own. */
+/** Members of chain events that a store has in columns. */
+const COLUMNS: readonly string[] = [
+  'type',
+  'blockNumber',
+  'logIndex',
+  'blockHash',
+  'transactionHash',
+  'timestamp',
+  'uid',
+  'owner',
+];
+
+/** Formats the members of a chain event that have no column as JSON. */
 export function formatChainEventDetail(event: ChainEvent): string {
-  switch (event.type) {
-    case 'trade': {
-      const { sellToken, buyToken, sellAmount, buyAmount, feeAmount, executedFee, prices, protocolFees, order } = event;
-      return JSON.stringify({
-        sellToken,
-        buyToken,
-        sellAmount,
-        buyAmount,
-        feeAmount,
-        executedFee,
-        prices,
-        protocolFees,
-        order,
-      });
-    }
-    case 'settlement':
-      return JSON.stringify({ solver: event.solver, auctionId: event.auctionId });
-    case 'presignature':
-      return JSON.stringify({ signed: event.signed });
-    case 'placement': {
-      const { order, sender, userValidTo, placementError } = event;
-      return JSON.stringify({ order, sender, userValidTo, placementError });
-    }
-    case 'invalidation':
-    case 'refund':
-      return '{}';
-  }
+  return JSON.stringify(Object.fromEntries(Object.entries(event).filter(([name]) => !COLUMNS.includes(name))));
 }
 
 /** Converts a row back to the chain event. */
