@@ -37,11 +37,6 @@ export class SortedList<T> {
     if (block.length === 0) this.#blocks.splice(number, 1);
   }
 
-  /** Returns the first position whose item does not sort before `item`. */
-  indexOf(item: T): number {
-    return this.firstWhere((other) => this.#compare(other, item) >= 0);
-  }
-
   /** Returns the first position for which the condition holds. It must hold for all later items as well. */
   firstWhere(holds: (item: T) => boolean): number {
     const [number, offset] = this.#find(holds);

@@ -9,7 +9,6 @@ import {
   type NewDocument,
   type OrderInsert,
   type OrderQuote,
-  type QuotaClass,
   type StoredOrder,
   StoreError,
 } from 'intentbook';
@@ -31,18 +30,6 @@ import {
 import type { SqliteSession } from './session.ts';
 
 /** Columns that are needed to check and cancel an order. */
-interface CancellableOrder {
-  readonly id: number;
-  readonly uid: Buffer;
-  readonly owner: Buffer;
-  readonly state: (typeof STATES)[number];
-  readonly validTo: number;
-  readonly signingScheme: (typeof SCHEMES)[number];
-  readonly quotaClass: QuotaClass;
-  /** The expiry is recorded: the owner's counters do not include the order. */
-  readonly expiryRecorded: boolean;
-}
-
 type CancellableOrderRow = readonly [
   id: number,
   owner: Buffer,
@@ -159,17 +146,20 @@ export function createOrderTable(
   };
 }
 
-function toCancellableOrder(uid: Buffer, row: CancellableOrderRow): CancellableOrder {
+type CancellableOrder = ReturnType<typeof toCancellableOrder>;
+
+function toCancellableOrder(uid: Buffer, row: CancellableOrderRow) {
   const [id, owner, state, validTo, scheme, quotaClass, expiryRecorded] = row;
   return {
     id,
     uid,
     owner,
     validTo,
+    /** The owner's counters do not include an order whose expiry is recorded. */
     expiryRecorded: expiryRecorded === 1,
     // The table checks the ranges.
-    state: STATES[state] as CancellableOrder['state'],
-    signingScheme: SCHEMES[scheme] as CancellableOrder['signingScheme'],
+    state: STATES[state] as (typeof STATES)[number],
+    signingScheme: SCHEMES[scheme] as (typeof SCHEMES)[number],
     quotaClass: getQuotaClass(quotaClass),
   };
 }
