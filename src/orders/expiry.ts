@@ -5,7 +5,7 @@ import { yieldToEventLoop } from '../concurrency/yield.ts';
 import { seconds } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { PruningContext } from './retention.ts';
-import type { ParsedRetention } from './retention-options.ts';
+import type { RetentionOptions } from './retention-options.ts';
 
 /** Orders that are processed in one step. It bounds the time that a synchronous store blocks the event loop. */
 const BATCH_SIZE = 128;
@@ -41,7 +41,7 @@ export interface ExpirySweepContext extends Omit<PruningContext, 'batch' | 'repe
    */
   readonly expiryGrace?: number;
   /** Seconds that old data is kept. `undefined`: without limit. */
-  readonly retention: ParsedRetention | undefined;
+  readonly retention: RetentionOptions | undefined;
   /** Called after entries were appended to the log. */
   readonly wake: () => void;
   readonly onFailure: (failure: unknown) => void;

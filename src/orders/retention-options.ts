@@ -18,9 +18,6 @@ export interface RetentionOptions {
   readonly documents?: number;
 }
 
-/** The options in seconds. */
-export type ParsedRetention = RetentionOptions;
-
 const NAMES = ['orders', 'events', 'chainEvents', 'documents'] as const satisfies readonly (keyof RetentionOptions)[];
 
 /** A step that has deleted old data. */
@@ -31,14 +28,14 @@ export interface PruneObservation {
 }
 
 /**
- * Parses the option `retention`. A number is that of `orders`.
+ * Parses the option `retention`, and returns seconds. A number is that of `orders`.
  *
  * @throws TypeError naming the option that is unknown or malformed.
  */
 export function parseRetention(
   option: number | RetentionOptions | undefined,
   expiryInterval: number | 'off' | undefined,
-): ParsedRetention | undefined {
+): RetentionOptions | undefined {
   if (option === undefined) return undefined;
   const days = typeof option === 'object' ? option : { orders: option };
   assertKnownOptions('createOrderBook, retention', days, NAMES);

@@ -2,7 +2,7 @@ import type { Observer } from '../listeners.ts';
 import { type Clock, readMonotonic, seconds } from '../ports/clock.ts';
 import type { ChainEventPruneRequest } from '../ports/retention.ts';
 import type { Store } from '../ports/store.ts';
-import type { ParsedRetention, PruneObservation } from './retention-options.ts';
+import type { PruneObservation, RetentionOptions } from './retention-options.ts';
 
 export interface PruningContext {
   readonly store: Pick<Store, 'orders' | 'events' | 'retention'>;
@@ -72,7 +72,7 @@ export function createPruning({ store, clock, batch, repeat, getBlockTime, ...co
 
   return {
     /** @param sweptAt - The time until which expiries are recorded, in seconds since 1970. */
-    async run(ages: ParsedRetention, sweptAt: number, isStopping: () => boolean): Promise<void> {
+    async run(ages: RetentionOptions, sweptAt: number, isStopping: () => boolean): Promise<void> {
       // The absolute difference: a clock without monotonic time may be set back, which must not postpone the round.
       if (prunedAt !== undefined && Math.abs(readMonotonic(clock) - prunedAt) < INTERVAL) return;
       prunedAt = readMonotonic(clock);

@@ -1,7 +1,7 @@
 import type { ChainEventPruneRequest, DocumentPruneRequest, LogPruneRequest, Store } from 'intentbook';
 import { describe, expect, test } from 'vitest';
 import { createPruning } from '../../../src/orders/retention.ts';
-import type { ParsedRetention, PruneObservation } from '../../../src/orders/retention-options.ts';
+import type { PruneObservation, RetentionOptions } from '../../../src/orders/retention-options.ts';
 import { manualClock } from '../../support/clock.ts';
 
 const START = Date.UTC(2026, 0, 1);
@@ -56,7 +56,7 @@ function fixture({ rows = 0, blockTime = undefined as number | undefined, fails 
     },
     pruneObserver: { hasListeners: () => true, notify: (observation) => pruned.push(observation) },
   });
-  const run = async (retention: ParsedRetention, sweptAt = Math.floor(clock.now() / 1000)) => {
+  const run = async (retention: RetentionOptions, sweptAt = Math.floor(clock.now() / 1000)) => {
     await pruning.run(retention, sweptAt, () => false);
     return requests.splice(0);
   };
