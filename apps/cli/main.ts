@@ -15,7 +15,7 @@ import { audited, formatTarget } from './logging/audit.ts';
 import { failureText, getReason, isSystemError } from './logging/failure.ts';
 import { createLog } from './logging/log.ts';
 import { textLog } from './logging/text-log.ts';
-import { type Command, parseCommand } from './parse.ts';
+import { type Command, parseCommand, type ServeCommand } from './parse.ts';
 import { onSignals } from './signals.ts';
 import { createStyle } from './style.ts';
 import { createSystemdNotifier } from './systemd.ts';
@@ -89,7 +89,7 @@ async function readSandboxHelp(): Promise<string> {
 }
 
 /** Returns the plan of a server that is not started. @throws UsageError if a setting is invalid. */
-async function planned(command: Command & { name: 'check' | 'doctor' }) {
+async function planned(command: ServeCommand) {
   const options = await configured(command);
   const { planOptions } = await import('../server/config/plan-options.ts');
   try {
@@ -108,7 +108,7 @@ function findUnusedFile({ config }: { readonly config?: string }): string[] {
   return [`${CONFIG_FILE} is not used; to use it, add --config ${CONFIG_FILE}`];
 }
 
-async function runCheck(command: Command & { name: 'check' }): Promise<void> {
+async function runCheck(command: ServeCommand): Promise<void> {
   const { plan, folder } = await planned(command);
   const { checkSettings } = await import('../server/commands/check.ts');
   const { books, problems, notChecked } = await checkSettings(plan, folder, command.connect);
@@ -161,7 +161,7 @@ const isTerminal = process.stdin.isTTY === true && process.stderr.isTTY === true
 
 const confirm = (text: string) => onTerminal(async (question) => /^y(es)?$/i.test(await question(`${text} (y/N) `)));
 
-async function runDoctor(command: Command & { name: 'doctor' }): Promise<void> {
+async function runDoctor(command: ServeCommand): Promise<void> {
   const { plan, folder } = await planned(command);
   const { examine } = await import('../server/commands/doctor.ts');
   const lines = await examine(plan, version, folder);
@@ -194,10 +194,7 @@ async function runMaintenance({ options, yes, log }: Command & { name: 'command'
 }
 
 /** Reads the configuration file, if one is named. Options of the command line override it. */
-async function configured({
-  config: file,
-  options,
-}: Command & { name: 'serve' | 'check' | 'doctor' }): Promise<ServeOptions> {
+async function configured({ config: file, options }: ServeCommand): Promise<ServeOptions> {
   if (file === undefined) return options;
   const { mergeSettings, readConfigFile } = await import('../server/config/load.ts');
   const { planServer } = await import('../server/config/plan.ts');
@@ -219,7 +216,7 @@ async function end(server: RunningServer | undefined): Promise<never> {
   process.exit(FAILED);
 }
 
-async function runServer(command: Command & { name: 'serve' }): Promise<void> {
+async function runServer(command: ServeCommand): Promise<void> {
   const options = await configured(command);
   const cannotStart = (error: unknown): never =>
     fail(error instanceof ConfigError ? MISUSED : FAILED, failureText(error, options));

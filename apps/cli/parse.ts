@@ -27,32 +27,24 @@ interface Audited {
   readonly log: LogFormat | undefined;
 }
 
+/** A command with the flags of a server. Options override those of the configuration file. */
+export interface ServeCommand {
+  readonly name: 'serve' | 'check' | 'doctor';
+  readonly config?: string;
+  readonly options: ServeOptions;
+  readonly warnings: readonly string[];
+  /** Whether `check` connects to PostgreSQL. */
+  readonly connect: boolean;
+  readonly json: boolean;
+}
+
 /** A parsed command line. */
 export type Command =
   | { readonly name: 'help'; readonly of?: string; readonly all?: true }
   | { readonly name: 'version'; readonly json?: true }
   | ({ readonly name: 'command'; readonly options: CommandOptions; readonly yes: boolean } & Audited)
   | ({ readonly name: 'migrate'; readonly options: MigrateOptions; readonly json: boolean } & Audited)
-  /** Options override those of the configuration file. */
-  | {
-      readonly name: 'serve';
-      readonly config?: string;
-      readonly options: ServeOptions;
-      readonly warnings: readonly string[];
-    }
-  | {
-      readonly name: 'check';
-      readonly config?: string;
-      readonly options: ServeOptions;
-      readonly connect: boolean;
-      readonly json: boolean;
-    }
-  | {
-      readonly name: 'doctor';
-      readonly config?: string;
-      readonly options: ServeOptions;
-      readonly json: boolean;
-    }
+  | ServeCommand
   | { readonly name: 'completion'; readonly shell: Shell }
   | ({ readonly name: 'keys'; readonly key: string; readonly json: boolean } & Audited)
   | {
@@ -110,20 +102,12 @@ export function parseCommand(
   }
   if (command.name === 'keys') return { name: 'keys', key: readKeyName(words), json, log: readLog(reader) };
   if (command.name === 'completion') return { name: 'completion', shell: readShell(argument) };
-  if (command.name === 'doctor') {
-    const { config, options } = toServeCommand(command, given, reader, contract);
-    return { name: 'doctor', options, json, ...(config === undefined ? {} : { config }) };
-  }
-  if (command.name === 'check') {
-    const { config, options } = toServeCommand(command, given, reader, contract);
-    const connect = reader.value('connect') === true;
-    return { name: 'check', options, connect, json, ...(config === undefined ? {} : { config }) };
-  }
   const maintenance = toMaintenanceName(command.name);
   if (maintenance !== undefined) return toMaintenanceCommand(maintenance, command, argument, given, reader);
-  return command.name === 'migrate'
-    ? toMigrateCommand(command, given, reader)
-    : toServeCommand(command, given, reader, contract);
+  if (command.name === 'migrate') return toMigrateCommand(command, given, reader);
+  const name = command.name === 'check' || command.name === 'doctor' ? command.name : 'serve';
+  const connect = name === 'check' && reader.value('connect') === true;
+  return { name, ...readServeOptions(command, given, reader, contract), connect, json };
 }
 
 function getHelp(word: string | undefined, all: boolean): Command {
@@ -282,12 +266,12 @@ function toMigrateCommand({ flags }: CommandInfo, given: ReadonlyMap<string, str
   return { name: 'migrate', options, json: reader.value('json') === true, log: readLog(reader) };
 }
 
-function toServeCommand(
+function readServeOptions(
   { flags }: CommandInfo,
   given: ReadonlyMap<string, string>,
   reader: SettingReader,
   { settings, warnings }: ReturnType<typeof readContractVariables>,
-): Command & { name: 'serve' } {
+): Pick<ServeCommand, 'config' | 'options' | 'warnings'> {
   const config = reader.value('config');
   const bookFlags = flags.filter(({ scope }) => scope === 'book' || scope === 'common');
   const server = { ...reader.values(flags.filter(({ scope }) => scope === 'server')), ...settings };
@@ -296,10 +280,10 @@ function toServeCommand(
     if (source !== undefined) {
       throw new UsageError(`${source} cannot be combined with --config; set it in the config file`);
     }
-    return { name: 'serve', config: String(config), options: server, warnings };
+    return { config: String(config), options: server, warnings };
   }
   assertNoProblem([...findIncompatible(flags, given, reader), ...findIncomplete(flags, reader)]);
-  return { name: 'serve', options: { ...server, ...readBook(bookFlags, reader) }, warnings };
+  return { options: { ...server, ...readBook(bookFlags, reader) }, warnings };
 }
 
 /** Reads the settings of a book. A database of the command line replaces a file of the environment. */

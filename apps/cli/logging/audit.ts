@@ -39,19 +39,11 @@ export async function audited<T>(
   }
 }
 
-/** The databases, the file and the account of a command. */
-export interface CommandPlaces {
-  readonly db?: string | undefined;
-  readonly postgres?: string | undefined;
-  readonly schema?: string | undefined;
-  readonly accounts?: string | undefined;
-  readonly config?: string | undefined;
-  readonly file?: string | undefined;
-  readonly account?: string | undefined;
-}
+/** The places that a command uses. */
+type Place = 'db' | 'postgres' | 'schema' | 'accounts' | 'config' | 'file' | 'account';
 
 /** Formats the databases, the file and the account of a command, without the secrets of connection strings. */
-export function formatTarget(places: CommandPlaces): string {
+export function formatTarget(places: Readonly<Partial<Record<Place, string | undefined>>>): string {
   const { db, postgres, schema, accounts, config, file, account } = places;
   const book = postgres === undefined ? db && resolve(db) : `${getAddress(postgres)}, schema ${schema ?? 'intentbook'}`;
   const parts = {

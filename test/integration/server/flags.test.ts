@@ -27,7 +27,9 @@ const ACCOUNT_LOCATION = 'a file name, ":memory:", a connection string or "off"'
 const PLAIN_URL = 'an http or https URL without a user name and a password';
 
 /** Returns the command that serves with these settings. */
-const served = (options: object, more: object = {}) => ({ name: 'serve', options, warnings: [], ...more });
+const served = (options: object, more: object = {}) => {
+  return { name: 'serve', options, warnings: [], connect: false, json: false, ...more };
+};
 
 /** Each flag with its variable, a value and the parsed value. */
 const FLAGS = [
