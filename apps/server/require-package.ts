@@ -1,16 +1,17 @@
 import { StoreError } from 'intentbook';
 import { describePackageFailure } from '#internal';
 
-/** Exact names of the packages that a server may need. */
-type OptionalPackage =
-  | 'viem'
-  | 'pino'
-  | 'prom-client'
-  | 'nodemailer'
-  | 'web-push'
-  | 'hyparquet-writer'
-  | '@nats-io/jetstream'
-  | '@nats-io/transport-node';
+/** Exact names of the optional packages that a server loads on behalf of a setting. */
+export const OPTIONAL_PACKAGES = [
+  'viem',
+  'pino',
+  'prom-client',
+  'nodemailer',
+  'web-push',
+  'hyparquet-writer',
+  '@nats-io/jetstream',
+  '@nats-io/transport-node',
+] as const;
 
 /** A package that a setting needs is not installed, or does not load. */
 export class MissingPackageError extends Error {
@@ -30,7 +31,11 @@ const PACKAGE_ERRORS = ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND', 'ERR_DLOPEN_
  * @param setting - The setting that needs it, for the message: `--metrics-port`.
  * @throws MissingPackageError with the command that installs or repairs it.
  */
-export async function requirePackage<T>(setting: string, name: OptionalPackage, load: () => Promise<T>): Promise<T> {
+export async function requirePackage<T>(
+  setting: string,
+  name: (typeof OPTIONAL_PACKAGES)[number],
+  load: () => Promise<T>,
+): Promise<T> {
   try {
     return await load();
   } catch (error) {

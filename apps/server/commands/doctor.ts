@@ -4,6 +4,7 @@ import { arch, availableParallelism, freemem, platform, release, totalmem } from
 import { dirname, resolve } from 'node:path';
 import { describePackageFailure, formatError, parseServiceUrl, type ServiceUrl } from '#internal';
 import { type BookPlan, getAddress, type ServerPlan } from '../config/plan.ts';
+import { OPTIONAL_PACKAGES } from '../require-package.ts';
 import { checkSettings, loadPackage } from './check.ts';
 
 /** One line of a report. */
@@ -14,20 +15,8 @@ export interface ReportLine {
   readonly isProblem?: true;
 }
 
-/** Optional packages that the server loads. */
-const PACKAGES = [
-  'better-sqlite3',
-  'pg',
-  'viem',
-  'pino',
-  'prom-client',
-  'secp256k1',
-  'koffi',
-  'nodemailer',
-  'web-push',
-  '@nats-io/jetstream',
-  '@nats-io/transport-node',
-];
+/** Optional packages that a server loads: drivers of databases, signature recovery, and those of settings. */
+const PACKAGES = ['better-sqlite3', 'pg', 'secp256k1', 'koffi', ...OPTIONAL_PACKAGES];
 
 /** Time that a node may take to respond, in milliseconds. */
 const NODE_TIMEOUT = 5_000;
