@@ -4,7 +4,7 @@ import { type Accounts, createAccountApi } from 'intentbook/accounts';
 import type { ExplorerBook } from 'intentbook/explorer';
 import { createExplorer } from 'intentbook/explorer';
 import { nodeHandler } from 'intentbook/node-http';
-import { callListener, createRequestClient, createRouteNames, jsonResponse, requireFunction, VERSION } from '#internal';
+import { callListener, createRequestClient, createRouteNames, requireFunction } from '#internal';
 import type { ChainChange } from './books/chain-monitor.ts';
 import { getAffiliateDomain, openAccounts } from './books/open-accounts.ts';
 import type { OpenBook } from './books/open-books.ts';
@@ -18,14 +18,14 @@ import { createConnectionLimit } from './http/connection-limit.ts';
 import type { Exchange } from './http/exchange.ts';
 import type { HardenedServer } from './http/hardened-server.ts';
 import { createHardenedServer } from './http/hardened-server.ts';
-import { describe, isReferenceServed, referencePages } from './http/openapi-pages.ts';
+import { describe, isReferenceServed } from './http/openapi-pages.ts';
 import type { OperatorAction } from './http/operator-audit.ts';
 import { createOperatorAudit } from './http/operator-audit.ts';
-import { createServerOverview, createStartingApi, favicon, frontPage, readiness } from './http/overview.ts';
+import { createServerPages, createStartingApi } from './http/overview.ts';
 import { createPassthroughs } from './http/passthrough.ts';
 import { createProxyNotice } from './http/proxy-notice.ts';
 import { toRateLimitOptions } from './http/rate-limit.ts';
-import { chargePages, createServerApi } from './http/server-api.ts';
+import { createServerApi } from './http/server-api.ts';
 import { isSocketFile } from './http/socket-file.ts';
 import { createMetrics, metricsServer } from './metrics.ts';
 import { preload } from './preload.ts';
@@ -209,18 +209,17 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
         ...createPassthroughs(plan.settings.passthroughs, gate, (failure) => deployments[0]?.book.reportError(failure)),
         ...(explorer === undefined ? [] : [{ path: '/', api: explorer, aside: true }]),
       ],
-      pages: {
-        '/ready': ({ query }) => readiness({ deployments, accounts: opened }, isClosing || isLost, query),
-        '/live': () => jsonResponse(200, { live: true }),
-        ...chargePages(
-          {
-            '/': (request) => frontPage(request, explorer, createServerOverview(VERSION, deployments, docs)),
-            '/favicon.ico': favicon,
-            ...referencePages(() => document),
-          },
-          gate,
-        ),
-      },
+      pages: createServerPages(
+        {
+          deployments,
+          accounts: opened,
+          explorer,
+          docs,
+          document: () => document,
+          isClosing: () => isClosing || isLost,
+        },
+        gate,
+      ),
       getClient: createRequestClient(gate),
       ...(apiKeys.length === 0 ? {} : { guard: createKeyGuard(checkKey, gate) }),
       onExchange(exchange, request) {

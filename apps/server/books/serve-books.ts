@@ -2,11 +2,11 @@ import { type Api, createApi, type Limiter, type OrderBook } from 'intentbook';
 import { type Accounts, createAccountApi } from 'intentbook/accounts';
 import { createExplorer } from 'intentbook/explorer';
 import { nodeHandler } from 'intentbook/node-http';
-import { assertKnownOptions, type Environment, jsonResponse, VERSION } from '#internal';
+import { assertKnownOptions, type Environment } from '#internal';
 import { createHardenedServer } from '../http/hardened-server.ts';
-import { describe, isReferenceServed, referencePages } from '../http/openapi-pages.ts';
-import { createServerOverview, favicon, frontPage, readiness } from '../http/overview.ts';
-import { chargePages, createServerApi } from '../http/server-api.ts';
+import { describe, isReferenceServed } from '../http/openapi-pages.ts';
+import { createServerPages } from '../http/overview.ts';
+import { createServerApi } from '../http/server-api.ts';
 
 /** A book that its host has started. */
 export interface ServedBook {
@@ -74,18 +74,10 @@ export async function serveBooks(options: ServeBooksOptions): Promise<BookServer
       ...Object.entries(options.apis ?? {}).map(([path, api]) => ({ path, api, aside: true })),
       { path: '/', api: explorer, aside: true },
     ],
-    pages: {
-      '/ready': ({ query }) => readiness({ deployments: books, accounts }, closing, query),
-      '/live': () => jsonResponse(200, { live: true }),
-      ...chargePages(
-        {
-          '/': (request) => frontPage(request, explorer, createServerOverview(VERSION, books, docs)),
-          '/favicon.ico': favicon,
-          ...referencePages(() => describe(books)),
-        },
-        limits,
-      ),
-    },
+    pages: createServerPages(
+      { deployments: books, accounts, explorer, docs, document: () => describe(books), isClosing: () => closing },
+      limits,
+    ),
   });
   const server = createHardenedServer(nodeHandler(api, { reusesMemory: true }));
   const url = await server.listen(port, host);

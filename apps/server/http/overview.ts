@@ -1,12 +1,14 @@
-import type { Api, ApiRequest, ApiResponse, Readiness } from 'intentbook';
+import type { Api, ApiRequest, ApiResponse, RateLimitOptions, Readiness } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
 import type { Explorer } from 'intentbook/explorer';
-import { isTypeRequested, jsonResponse } from '#internal';
+import type { OpenApiDocument } from 'intentbook/openapi';
+import { isTypeRequested, jsonResponse, VERSION } from '#internal';
 import type { OpenBook } from '../books/open-books.ts';
-import { createServerApi } from './server-api.ts';
+import { referencePages } from './openapi-pages.ts';
+import { chargePages, createServerApi, type Page } from './server-api.ts';
 
 /** Lists the books with their domains and paths, and the path of the API reference. */
-export function createServerOverview(version: string, deployments: readonly OpenBook[], docs: boolean): ApiResponse {
+function createServerOverview(version: string, deployments: readonly OpenBook[], docs: boolean): ApiResponse {
   const books = deployments.map(({ path, chain, environment, book: { chainId, settlementContract } }) => ({
     path,
     chain,
@@ -27,7 +29,7 @@ export function createServerOverview(version: string, deployments: readonly Open
 }
 
 /** Responds with the page to browsers, which request HTML, and with the overview to other clients. */
-export function frontPage(request: ApiRequest, explorer: Explorer | undefined, overview: ApiResponse): ApiResponse {
+function frontPage(request: ApiRequest, explorer: Explorer | undefined, overview: ApiResponse): ApiResponse {
   if (explorer === undefined) return overview;
   const overviewResponse = isTypeRequested(request, 'text/html') ? explorer.page(request) : overview;
   return { ...overviewResponse, headers: { ...overviewResponse.headers, vary: 'accept' } };
@@ -44,7 +46,7 @@ export interface ReadinessParts {
  * account interface can serve. One failed book must not make a load balancer take the others out of service. The checks
  * of a book that is not at the root start with its path.
  */
-export async function readiness(
+async function readiness(
   { deployments, accounts }: ReadinessParts,
   closing: boolean,
   query: string,
@@ -80,12 +82,40 @@ export function createStartingApi(): Api {
     mounted: [{ path: '/', aside: true, api: { handle: async () => notReady(503, state) } }],
     pages: {
       '/ready': () => notReady(500, state),
-      '/live': () => jsonResponse(200, { live: true }),
+      '/live': live,
     },
   });
 }
 
-/** Responds to the icon that browsers request of every server: the pages name their own. */
-export function favicon(): ApiResponse {
-  return { status: 204, headers: { 'cache-control': 'max-age=86400' } };
+/** The parts of the pages of a server. */
+export interface ServerPagesOptions extends ReadinessParts {
+  readonly explorer: Explorer | undefined;
+  /** Whether the library of the API reference is installed. */
+  readonly docs: boolean;
+  readonly document: () => OpenApiDocument;
+  readonly isClosing: () => boolean;
 }
+
+/** Creates the pages of a server. All but the probes are charged to their clients. */
+export function createServerPages(
+  { deployments, accounts, explorer, docs, document, isClosing }: ServerPagesOptions,
+  rateLimit: RateLimitOptions,
+): Readonly<Record<string, Page>> {
+  return {
+    '/ready': ({ query }) => readiness({ deployments, accounts }, isClosing(), query),
+    '/live': live,
+    ...chargePages(
+      {
+        '/': (request) => frontPage(request, explorer, createServerOverview(VERSION, deployments, docs)),
+        '/favicon.ico': favicon,
+        ...referencePages(document),
+      },
+      rateLimit,
+    ),
+  };
+}
+
+const live = () => jsonResponse(200, { live: true });
+
+/** Responds to the icon that browsers request of every server: the pages name their own. */
+const favicon = (): ApiResponse => ({ status: 204, headers: { 'cache-control': 'max-age=86400' } });
