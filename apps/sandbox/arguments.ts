@@ -1,16 +1,9 @@
 import { chainByName, requireChainOption, requireInteger, requireMember } from '#internal';
-import { FAULT_POINTS, type FaultPoint } from './faults.ts';
 import type { SandboxOptions } from './sandbox-types.ts';
 import type { SandboxToken } from './tokens.ts';
 
-/** Maximum delay of a timer, in milliseconds. */
-const MAX_DELAY = 2 ** 31 - 1;
-
 /** Maximum time of a chain, in seconds since 1970: the maximum of `validTo`. */
 const MAX_TIME = 2 ** 32 - 1;
-
-/** Maximum number of blocks that one call makes or replaces. */
-const MAX_BLOCKS = 10_000;
 
 /** Maximum time between blocks, in seconds. */
 const MAX_BLOCK_TIME = 3_600;
@@ -66,17 +59,6 @@ function invalid(reason: string): TypeError {
   return new TypeError(`createSandbox: ${reason}`);
 }
 
-/** @throws TypeError if the number of blocks or the depth is malformed. */
-export function checkBlocks(name: 'blocks' | 'depth', blocks: number): void {
-  requireInteger(name, blocks, 1, MAX_BLOCKS);
-}
-
-/** @throws RangeError if a reorganisation would replace the blocks in which accounts were funded. */
-export function checkDepth(depth: number, most: number): void {
-  if (depth > most)
-    throw new RangeError(`depth must be at most ${most}, the blocks after the last funding, got ${depth}`);
-}
-
 /**
  * Checks the duration of a time jump.
  *
@@ -85,17 +67,6 @@ export function checkDepth(depth: number, most: number): void {
  */
 export function checkSeconds(seconds: number, now: number): void {
   requireInteger('seconds', seconds, 1, Math.max(1, MAX_TIME - Math.ceil(now / 1000)));
-}
-
-/** @throws TypeError if the delay of a node is malformed. */
-export function checkDelay(ms: number): void {
-  requireInteger('ms', ms, 0, MAX_DELAY);
-}
-
-/** @throws TypeError if the point is unknown or the number of failures is malformed. */
-export function checkFault(point: FaultPoint, times: number): void {
-  requireMember('point', FAULT_POINTS, point);
-  if (times !== Number.POSITIVE_INFINITY) requireInteger('times', times, 1);
 }
 
 /** @throws TypeError if the timeout, in milliseconds, is malformed. */

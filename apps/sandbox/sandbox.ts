@@ -1,14 +1,18 @@
 import type { Hex, QuoteResponse } from 'intentbook';
 import { NOTIFICATION_TYPES } from 'intentbook/accounts';
 import { serveBooks } from 'intentbook/server';
-import { assertKnownOptions, chainById, MAX_UINT256, ORDER_STATUSES, requireMember } from '#internal';
+import {
+  assertKnownOptions,
+  chainById,
+  MAX_TIMER,
+  MAX_UINT256,
+  ORDER_STATUSES,
+  requireInteger,
+  requireMember,
+} from '#internal';
 import {
   checkAddress,
   checkAmounts,
-  checkBlocks,
-  checkDelay,
-  checkDepth,
-  checkFault,
   checkNotNative,
   checkOptions,
   checkSeconds,
@@ -19,6 +23,7 @@ import {
 import { createBalanceSessions } from './balance-sessions.ts';
 import type { SandboxAccount } from './chain.ts';
 import { createControlApi } from './control-api.ts';
+import { FAULT_POINTS } from './faults.ts';
 import { createFrontEndContent } from './front-end-content.ts';
 import { loadKeyRing } from './keys.ts';
 import type { Sandbox, SandboxOptions, SandboxQuote, SandboxQuoteOptions, TokenAmounts } from './sandbox-types.ts';
@@ -29,6 +34,9 @@ import { openWorld, type World } from './world.ts';
 
 /** Native currency that a trader gets for gas. */
 const GAS_MONEY = '100';
+
+/** Maximum number of blocks that one call makes or replaces. */
+const MAX_BLOCKS = 10_000;
 
 /** Longest time between two attempts of the indexer, in milliseconds. */
 const MAX_RETRY_DELAY = 30_000;
@@ -253,15 +261,18 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     },
 
     async mine(blocks = 1) {
-      checkBlocks('blocks', blocks);
+      requireInteger('blocks', blocks, 1, MAX_BLOCKS);
       await chain.mine(blocks);
       await synchronize();
     },
 
     async reorg(depth = 1) {
-      checkBlocks('depth', depth);
+      requireInteger('depth', depth, 1, MAX_BLOCKS);
       await inOrder(async () => {
-        checkDepth(depth, (await chain.head()).number - fundedAt);
+        const most = (await chain.head()).number - fundedAt;
+        if (depth > most) {
+          throw new RangeError(`depth must be at most ${most}, the blocks after the last funding, got ${depth}`);
+        }
         await chain.reorganize(depth);
       });
       await synchronize();
@@ -276,12 +287,13 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     },
 
     fail(point, { times = 1 } = {}) {
-      checkFault(point, times);
+      requireMember('point', FAULT_POINTS, point);
+      if (times !== Number.POSITIVE_INFINITY) requireInteger('times', times, 1);
       faults.fail(point, times);
     },
     stopNode: () => faults.fail('node', Number.POSITIVE_INFINITY),
     slowNode(ms) {
-      checkDelay(ms);
+      requireInteger('ms', ms, 0, MAX_TIMER);
       faults.delayNode(ms);
     },
     async restore() {

@@ -52,14 +52,7 @@ export interface PlaceOrderOptions {
   readonly scheme?: Scheme;
 }
 
-const PLACE_ORDER_OPTIONS = [
-  'slippageBps',
-  'partiallyFillable',
-  'validFor',
-  'receiver',
-  'appData',
-  'scheme',
-] as const satisfies readonly (keyof PlaceOrderOptions)[];
+const PLACE_ORDER_OPTIONS = ['slippageBps', 'partiallyFillable', 'validFor', 'receiver', 'appData', 'scheme'] as const;
 
 /** An owner of orders. */
 export interface Trader extends SandboxAccount, SandboxOwner {
