@@ -1,6 +1,7 @@
 import type { Address, Hex, InteractionData, Interactions, JitOrder, OrderData, SigningScheme } from 'intentbook';
 import { encodeCall, encodeSettle, word } from '#internal';
-import { callRpc, list, parseHexResult, parseQuantity, type RpcClient, record, toQuantity } from './rpc.ts';
+import { callRpc, parseHexResult, parseQuantity, type RpcClient, record, toQuantity } from './rpc.ts';
+import { simulateV1 } from './simulation.ts';
 
 /** The account that settles in a simulation. Its key is unknown. */
 export const SOLVER: Address = '0x00000000000000000000000000000000c0ffee02';
@@ -80,11 +81,8 @@ export async function simulateBlock(
   block = 'latest',
 ): Promise<readonly BlockCallResult[]> {
   const blockOverrides = { gasLimit: toQuantity(BLOCK_GAS) };
-  const simulated = { blockOverrides, calls, ...(isEmpty(stateOverrides) ? {} : { stateOverrides }) };
-  const params = [{ blockStateCalls: [simulated], validation: false }, block];
-  const result = record(list(await callRpc(client, signal, 'eth_simulateV1', params))[0]);
-  const results = list(result['calls']).map((each): BlockCallResult => {
-    const { status, returnData, gasUsed, error } = record(each);
+  const results = await simulateV1(client, { blockOverrides, calls, stateOverrides }, signal, block);
+  return results.map(({ status, returnData, gasUsed, error }) => {
     const { data: reverted, message } = record(error ?? {});
     const data = parseHexResult(returnData ?? '0x');
     const failure = typeof reverted === 'string' && reverted !== '0x' ? reverted : data === '0x' ? message : data;
@@ -95,11 +93,7 @@ export async function simulateBlock(
       error: typeof failure === 'string' ? failure : undefined,
     };
   });
-  if (results.length === calls.length) return results;
-  throw new TypeError(`the node simulated ${results.length} calls instead of ${calls.length}`);
 }
-
-const isEmpty = (overrides: object | undefined) => Object.keys(overrides ?? {}).length === 0;
 
 /** A settlement of one order. */
 export interface SingleSettlement {

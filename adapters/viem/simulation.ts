@@ -1,5 +1,5 @@
 import type { Address, Hex, InteractionData } from 'intentbook';
-import { callRpc, list, NodeError, parseHexResult, type RpcClient, record, toQuantity } from './rpc.ts';
+import { callRpc, list, NodeError, parseHexResult, type RpcClient, record, toRpcCall } from './rpc.ts';
 
 /** Call in a simulated block. */
 export interface SimulatedCall {
@@ -16,8 +16,30 @@ export interface SimulatedResult {
   readonly data: Hex;
 }
 
+/** A block to simulate, in the form of the node. Its values replace the state. */
+interface SimulatedBlock {
+  readonly calls: readonly object[];
+  readonly stateOverrides: object | undefined;
+  readonly blockOverrides?: object;
+}
+
+/** Simulates calls in one block after another one (`eth_simulateV1`). Returns the results in the form of the node. */
+export async function simulateV1(
+  client: RpcClient,
+  { stateOverrides = {}, ...simulated }: SimulatedBlock,
+  signal: AbortSignal,
+  after = 'latest',
+) {
+  const overrides = Object.keys(stateOverrides).length === 0 ? {} : { stateOverrides };
+  const params = [{ blockStateCalls: [{ ...simulated, ...overrides }], validation: false }, after];
+  const [block] = list(await callRpc(client, signal, 'eth_simulateV1', params));
+  const results = list(record(block)['calls']).map(record);
+  if (results.length === simulated.calls.length) return results;
+  throw new TypeError(`the node simulated ${results.length} calls instead of ${simulated.calls.length}`);
+}
+
 /**
- * Simulates calls in sequence on the newest block (`eth_simulateV1`). Each call sees the effects of the earlier ones.
+ * Simulates calls in sequence on the newest block. Each call sees the effects of the earlier ones.
  *
  * @param stateOverrides - Values that replace the state. Default: none.
  * @returns Undefined if the node does not support the method.
@@ -26,36 +48,19 @@ export async function simulateCalls(
   client: RpcClient,
   calls: readonly SimulatedCall[],
   signal: AbortSignal,
-  stateOverrides: object = {},
+  stateOverrides?: object,
 ): Promise<SimulatedResult[] | undefined> {
-  const block = {
-    ...(Object.keys(stateOverrides).length === 0 ? {} : { stateOverrides }),
-    calls: calls.map(({ from, to, data, value = 0n, gas }) => ({
-      from,
-      to,
-      input: data,
-      value: toQuantity(value),
-      ...(gas === undefined ? {} : { gas: toQuantity(gas) }),
-    })),
-  };
-  let result: unknown;
+  const sent = calls.map(({ data, ...call }) => toRpcCall({ value: 0n, ...call, input: data }));
   try {
-    result = await callRpc(client, signal, 'eth_simulateV1', [
-      { blockStateCalls: [block], validation: false },
-      'latest',
-    ]);
+    const results = await simulateV1(client, { calls: sent, stateOverrides }, signal);
+    return results.map(({ status, returnData, error }) => {
+      const reverted = record(error ?? {})['data'] ?? returnData;
+      return { success: status === '0x1', data: parseHexResult(reverted ?? '0x') };
+    });
   } catch (error) {
     if (error instanceof NodeError && error.unsupported) return undefined;
     throw error;
   }
-  const results = list(record(list(result)[0])['calls']).map((call) => {
-    const { status, returnData, error } = record(call);
-    const reverted = record(error ?? {})['data'] ?? returnData;
-    return { success: status === '0x1', data: parseHexResult(reverted ?? '0x') };
-  });
-  if (results.length !== calls.length)
-    throw new TypeError(`the node simulated ${results.length} calls instead of ${calls.length}`);
-  return results;
 }
 
 /** Returns an order's interactions as calls of the settlement contract. */
