@@ -43,15 +43,7 @@ export interface Mirror {
 
 const PAGE = 500;
 
-const FILTERS = [
-  'owner',
-  'sellToken',
-  'buyToken',
-  'token',
-  'pair',
-  'kind',
-  'status',
-] as const satisfies readonly (keyof MirrorFilter)[];
+const FILTERS: readonly (keyof MirrorFilter)[] = ['owner', 'sellToken', 'buyToken', 'token', 'pair', 'kind', 'status'];
 
 /** Reads orders page by page. */
 export type ListPages = (query: QueryParameters, signal: AbortSignal) => AsyncIterable<readonly Order[]>;

@@ -102,14 +102,7 @@ export function subscriptionTypedData(domain: AccountDomain, subscription: Subsc
   };
 }
 
-const MEMBERS = [
-  'account',
-  'channel',
-  'target',
-  'types',
-  'nonce',
-  'deadline',
-] as const satisfies readonly (keyof SubscriptionToSign)[];
+const MEMBERS: readonly (keyof SubscriptionToSign)[] = ['account', 'channel', 'target', 'types', 'nonce', 'deadline'];
 
 /** Every affiliate code is registered for Ethereum mainnet, independent of the chain of the trades. */
 const AFFILIATE_CHAIN_ID = 1n;

@@ -182,15 +182,7 @@ function parseOptions(options: UniswapV2PoolsOptions) {
   return { chainId, usdPrice, project, fee, maxBlocks, factory, tokens };
 }
 
-const OPTIONS = [
-  'chainId',
-  'factory',
-  'tokens',
-  'usdPrice',
-  'project',
-  'fee',
-  'maxBlocks',
-] as const satisfies readonly (keyof UniswapV2PoolsOptions)[];
+const OPTIONS = ['chainId', 'factory', 'tokens', 'usdPrice', 'project', 'fee', 'maxBlocks'] as const;
 
 interface Block {
   readonly number: number;
