@@ -68,11 +68,7 @@ export interface Solver {
 /** The part of an auction that is done. */
 interface Progress {
   readonly round: Round;
-  readonly settlements: {
-    readonly transactionHash: Hex;
-    readonly orders: readonly Hex[];
-    readonly reverted: boolean;
-  }[];
+  readonly settlements: SolverResult['settlements'][number][];
   readonly failed: FailedOrder[];
 }
 
