@@ -222,7 +222,7 @@ async function runServer(command: ServeCommand): Promise<void> {
     fail(error instanceof ConfigError ? MISUSED : FAILED, failureText(error, options));
   const log = options.log === 'json' ? await createLog(version).catch(cannotStart) : textLog(version);
   for (const warning of [...command.warnings, ...findUnusedFile(command)]) log.warning(warning);
-  const systemd = createSystemdNotifier(process.env, log.warning);
+  const notifySystemd = createSystemdNotifier(process.env, log.warning);
   let server: RunningServer | undefined;
   // Before the start, which may wait: a container ignores the signals that its first process does not handle.
   onSignals(process, () => performance.now(), {
@@ -232,7 +232,7 @@ async function runServer(command: ServeCommand): Promise<void> {
         process.exit(0);
       }
       log.stopping(signal);
-      systemd.notify('STOPPING=1');
+      notifySystemd('STOPPING=1');
       server.close().then(
         () => {
           log.stopped();
@@ -256,7 +256,7 @@ async function runServer(command: ServeCommand): Promise<void> {
       (up ? log.notice : log.warning)(path === '/' ? message : `${path} ${message}`),
   }).catch(cannotStart);
   log.started(server);
-  systemd.notify('READY=1');
+  notifySystemd('READY=1');
 }
 
 /** Whether the output is JSON. Also read if the command line is invalid. */
