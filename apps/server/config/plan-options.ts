@@ -1,18 +1,15 @@
-import type { Store } from 'intentbook';
 import type { ServeOptions } from '../index.ts';
 import { BOOK_KEYS } from '../settings/schema.ts';
 import { singleBook } from '../settings/single-book.ts';
 import { ConfigError } from './config-errors.ts';
 import { planServer, type ServerPlan } from './plan.ts';
 
-/** The plan of a server, and the store of each book that its host provides. */
-export interface PlannedOptions {
-  readonly plan: ServerPlan;
-  readonly stores: readonly (Store | undefined)[];
-}
-
-/** Plans a server from the options of `serve`. @throws ConfigError naming every invalid key. */
-export function planOptions({ folder = '.', ...options }: ServeOptions): PlannedOptions {
+/**
+ * Plans a server from the options of `serve`. Returns its plan, and the store of each book that its host provides.
+ *
+ * @throws ConfigError naming every invalid key.
+ */
+export function planOptions({ folder = '.', ...options }: ServeOptions) {
   const { settings, stores } = separate(options);
   const plan = planServer(settings, folder);
   const ignored = stores.every((store) => store === undefined) ? findIgnoredChannel(plan) : undefined;
