@@ -58,7 +58,6 @@ export class TooLargeError extends Error {
   }
 }
 
-/** Reads the JSON of a response. */
 async function readJson({ body }: Response, maxBytes: number): Promise<unknown> {
   const decoder = new TextDecoder();
   const reader = body?.getReader();

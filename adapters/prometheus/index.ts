@@ -109,7 +109,6 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
   }
 }
 
-/** Creates the metrics of the events of books. */
 function createBookMetrics(counter: Metrics['counter'], histogram: Metrics['histogram']) {
   return {
     orders: counter(

@@ -62,7 +62,6 @@ const MAX_ROUND_TRIP = 2000;
 /** The access to one host. */
 export type Connection = ReturnType<typeof createConnection>;
 
-/** Creates the access to a host. */
 export function createConnection(access: Access) {
   const { service, host, timeouts } = access;
   let budget: Budget | undefined;

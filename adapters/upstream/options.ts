@@ -46,7 +46,6 @@ export interface UpstreamAccessOptions {
 /** The names of `UpstreamAccessOptions`. */
 export const ACCESS_OPTIONS = ['url', 'apiKey', 'headers', 'contact', 'fetch', 'timeouts', 'budget'] as const;
 
-/** Parsed options of the access. */
 export interface Access {
   readonly service: ServiceUrl;
   readonly host: string;
@@ -100,7 +99,6 @@ export function parseAccess(caller: string, options: UpstreamAccessOptions): Acc
   };
 }
 
-/** Returns whether a text can be the value of a header. */
 export function isHeaderValue(value: unknown): value is string {
   return typeof value === 'string' && areHeaders({ 'x-key': value.trim() });
 }

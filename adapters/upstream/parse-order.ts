@@ -163,7 +163,6 @@ function need<T>(value: T | undefined): T {
   return value;
 }
 
-/** Returns whether a value is an object with members. */
 export function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

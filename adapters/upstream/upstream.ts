@@ -140,7 +140,6 @@ export function orderBookUpstream(options: OrderBookUpstreamOptions): Upstream {
   };
 }
 
-/** Creates the requests of an upstream. */
 function createRequests(
   [main, ...fallbacks]: readonly [Connection, ...Connection[]],
   getSession: () => Session,

@@ -14,7 +14,6 @@ import {
   simulateBlock,
 } from './settlement.ts';
 
-/** Selectors of the contracts. */
 const SELECTORS = {
   setPreSignature: '0xec6cb13f',
   approve: '0x095ea7b3',

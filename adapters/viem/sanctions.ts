@@ -69,5 +69,4 @@ export function sanctionsOracle(
   };
 }
 
-/** Selector of `isSanctioned(address)`. */
 const SELECTOR = '0xdf592f7d';

@@ -2,7 +2,6 @@ import type { MaintenanceName } from '../server/commands/index.ts';
 import type { Flag } from '../server/settings/flags.ts';
 import { FLAGS } from '../server/settings/flags.ts';
 
-/** A command of `intentbook`. */
 export interface CommandInfo {
   readonly name: string;
   /** Placeholder of its argument: `<file>`. */
@@ -233,12 +232,10 @@ the limits of rateLimit, separate from those of its address. Nothing is written 
   { name: 'version', summary: 'prints the version', flags: named('json'), examples: ['version --json'] },
 ];
 
-/** Returns the command with a name. */
 export function findCommand(name: string | undefined): CommandInfo | undefined {
   return COMMANDS.find((command) => command.name === name);
 }
 
-/** Returns a name if it is that of a maintenance command. */
 export function toMaintenanceName(name: string): MaintenanceName | undefined {
   return MAINTENANCE.find((command) => command.name === name)?.name;
 }

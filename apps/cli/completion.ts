@@ -1,9 +1,7 @@
 import { COMMANDS } from './commands.ts';
 
-/** Shells with a completion. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
-/** A shell with a completion. */
 export type Shell = (typeof SHELLS)[number];
 
 /**
@@ -41,7 +39,6 @@ const FILE = /file|location/;
 /** Characters with a meaning in a script. */
 const SPECIAL = /[`'"[\]\\$]/g;
 
-/** Reads the flags of a help text. */
 function readFlags(help: string): CompletedFlag[] {
   return [...help.matchAll(/^ {2}--([a-z-]+)(?: <(.*?)>)? +(.*)$/gm)].map(([, name = '', value, text = '']) => {
     const rest = { help: text.replaceAll(SPECIAL, ''), isFile: FILE.test(value ?? ''), values: [] };
@@ -49,7 +46,6 @@ function readFlags(help: string): CompletedFlag[] {
   });
 }
 
-/** Flags of each command. */
 const FLAGS_OF: Commands = COMMANDS.map(({ name, flags }) => ({
   name,
   flags: flags.map((flag) => ({

@@ -19,7 +19,6 @@ import { COMMANDS, findCommand, toMaintenanceName } from './commands.ts';
 import { SHELLS, type Shell } from './completion.ts';
 import { splitArgs } from './split.ts';
 
-/** Format of a log. */
 export type LogFormat = 'text' | 'json';
 
 /** Whether and how a command writes a line for the audit log. */

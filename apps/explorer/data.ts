@@ -36,7 +36,6 @@ const MAX_ORDERS = 100;
 /** Filled orders of a pair, in each direction, whose prices are shown. */
 const MAX_FILLED_ORDERS = 10;
 
-/** Competitions that are listed. */
 const MAX_COMPETITIONS = 50;
 
 /** Dollar prices that are read concurrently. */

@@ -1,7 +1,6 @@
 import { parseHex } from '#internal';
 import type { ShownBook } from './data.ts';
 
-/** A result of a search. */
 export interface SearchResult {
   readonly type: 'order' | 'settlement' | 'account' | 'token' | 'auction';
   /** Path of the book; empty at the root. */

@@ -18,7 +18,6 @@ export function encodeArguments(args: readonly Argument[]): string {
   return tuple(encoded).words;
 }
 
-/** Computes keccak-256 as hex. */
 export function keccakHex(data: Uint8Array): Hex {
   return `0x${Buffer.from(keccak_256(data)).toString('hex')}`;
 }

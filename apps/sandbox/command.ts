@@ -165,7 +165,6 @@ function readFlags(args: readonly string[]) {
     given.add(token.name);
   }
   const text = (name: keyof typeof FLAGS) => (typeof values[name] === 'string' ? values[name] : undefined);
-  /** Parses a flag, if it is given. */
   const read = <T>(name: keyof typeof FLAGS, parse: (text: string) => T | undefined, expected: string) => {
     const given = text(name);
     const value = given === undefined ? undefined : parse(given);

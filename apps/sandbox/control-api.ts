@@ -87,7 +87,6 @@ const CONTROLS: Readonly<Record<string, Control<z.ZodMiniType>>> = {
   synchronize: control(none, (sandbox) => sandbox.synchronize()),
 };
 
-/** The names of the controls. */
 export const CONTROL_NAMES: readonly string[] = Object.keys(CONTROLS);
 
 /**

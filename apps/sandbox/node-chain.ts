@@ -32,7 +32,6 @@ import { createTaskQueue } from './task-queue.ts';
 import type { SandboxToken } from './tokens.ts';
 import { toAtoms } from './units.ts';
 
-/** Settings of a chain. */
 export interface NodeChainOptions {
   readonly chainId: number;
   readonly tokens: readonly SandboxToken[];

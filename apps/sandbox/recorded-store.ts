@@ -9,7 +9,6 @@ const WRITES = new Set(
   ).split(' '),
 );
 
-/** A change of a store. */
 export interface RecordedOperation {
   readonly group: string;
   readonly name: string;
@@ -94,7 +93,6 @@ export function recordedStore<C extends { readonly clock: Clock }, S extends Ope
 
   return {
     store: new Proxy(inner, handler),
-    /** Returns the number of operations so far. */
     position: (): number => operations.length,
     /** Returns the operations so far, from which `recordedStore` makes an equal store. */
     operations: (): readonly RecordedOperation[] => operations,

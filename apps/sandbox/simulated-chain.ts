@@ -15,7 +15,6 @@ import { createTaskQueue } from './task-queue.ts';
 import type { SandboxToken } from './tokens.ts';
 import { toAtoms } from './units.ts';
 
-/** Settings of a simulated chain. */
 export interface SimulatedChainOptions {
   readonly chainId: number;
   readonly tokens: readonly SandboxToken[];

@@ -17,7 +17,6 @@ export interface ContractState {
 /** Executed amount of an invalidated order (GPv2Settlement.sol). */
 export const INVALIDATED = MAX_UINT256;
 
-/** Creates an empty state. */
 export function createState(): ContractState {
   return {
     ledger: createBalanceLedger(),
@@ -42,7 +41,6 @@ export function copyState({ ledger, filled, presigned, frozen, placed }: Contrac
 /** Balances and allowances of a simulated chain, in atoms. Native currency has the address `0xeeee…ee`. */
 type BalanceLedger = ReturnType<typeof createBalanceLedger>;
 
-/** Creates a ledger. */
 export function createBalanceLedger(
   balances: ReadonlyMap<string, bigint> = new Map(),
   allowances: ReadonlyMap<string, bigint> = new Map(),

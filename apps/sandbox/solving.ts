@@ -25,7 +25,6 @@ const EVENTS = [
   'chainApplied',
 ] as const;
 
-/** Creates the solver of a sandbox. */
 export function createSandboxSolver(book: OrderBook, chain: SandboxChain, engine?: SolverEngine) {
   const parts = chain.solverParts();
   const used = createWrapperFilter(engine ?? parts.engine, book.appData);

@@ -5,7 +5,6 @@ import { deserialize, serialize } from 'node:v8';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { RecordedOperation } from './recorded-store.ts';
 
-/** A sandbox that was saved. */
 export interface SavedSandbox {
   /** Settings that a sandbox must have in common with the saved one, as JSON. */
   readonly settings: string;

@@ -14,7 +14,6 @@ import { requirePackage } from './require-package.ts';
 /** Histogram buckets in seconds, from a cached read to a slow response. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** The metrics for Prometheus. */
 type Metrics = Awaited<ReturnType<typeof createMetrics>>;
 
 /**

@@ -1,7 +1,6 @@
 import type { Exchange, OperatorAction, RunningServer } from '../../server/index.ts';
 import { requirePackage } from '../../server/require-package.ts';
 
-/** The log of a running server. */
 export interface Log {
   started(server: RunningServer): void;
   exchanged(exchange: Exchange): void;

@@ -44,7 +44,6 @@ export async function readSite() {
   return (await read('explorer/data/site', undefined)).body;
 }
 
-/** Searches all books. */
 export async function searchAll(text, signal) {
   return (await read(`explorer/data/search?${toQuery({ q: text })}`, signal)).body;
 }
@@ -90,7 +89,6 @@ export async function replayDeliveries(token, seq, signal) {
   await read(`restricted/deliveries/replay${query}`, signal, { method: 'POST', headers: authorize(token) });
 }
 
-/** Creates a subscription of an account. */
 export async function subscribe(account, subscription) {
   await post(`accounts/${account}/subscriptions`, subscription);
 }

@@ -149,7 +149,6 @@ export function table(caption, heads, rows) {
   return element('table', {}, hidden, element('thead', {}, head), body);
 }
 
-/** Creates a row of a table. */
 export function tableRow(heads, cells) {
   const contents = cells.map((content, i) => element('td', { 'data-label': heads[i] }, ...[content].flat()));
   return element('tr', {}, ...contents);

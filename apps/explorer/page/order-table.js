@@ -13,7 +13,6 @@ export function status(order) {
   return element('span', { class: `status ${order.status}`, title: meaning }, label + partial);
 }
 
-/** Creates a link to the orders of a pair. */
 export function pairLink(first, second, { tokens, prefix }) {
   const name = `${tokens.symbolOf(first)} / ${tokens.symbolOf(second)}`;
   return element('a', { href: fragment(prefix, `/pairs/${first}/${second}`) }, name);

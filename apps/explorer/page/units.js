@@ -29,7 +29,6 @@ export function compact(digits) {
   return `≈ ${digits[0]}.${digits.slice(1, 4)}e${digits.length - 1}`;
 }
 
-/** Decimals of a ratio. */
 const RATIO_DECIMALS = 36;
 
 /** Returns atoms of `a` per atom of `b` in whole tokens, as atoms of 36 decimals. Undefined if `b` is zero. */

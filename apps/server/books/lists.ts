@@ -1,6 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
 
-/** A line of a list. */
 export interface ListLine {
   /** `file, line 3`, for errors. */
   readonly place: string;

@@ -6,14 +6,12 @@ import { readConfigFile } from '../config/load.ts';
 import { planServer } from '../config/plan.ts';
 import type { Progress } from './progress.ts';
 
-/** A copied file. */
 export interface Copied {
   readonly from: string;
   readonly to: string;
   readonly pages: number;
 }
 
-/** Copies one file. */
 export async function backUpFile(from: string, to: string, progress: Progress): Promise<Copied> {
   const { backupSqlite } = await import('intentbook/sqlite');
   let pages = 0;
@@ -66,7 +64,6 @@ export async function backUpAll(
   return copies;
 }
 
-/** Returns the given members of an object. */
 function pick(value: object, names: readonly string[]): object {
   return Object.fromEntries(Object.entries(value).filter(([name]) => names.includes(name)));
 }

@@ -15,7 +15,6 @@ import { BOOK_SETTINGS, COMMON_SETTINGS } from '../settings/book-settings.ts';
 import { SERVER_SETTINGS } from '../settings/server-settings.ts';
 import type { SettingTable } from '../settings/setting.ts';
 
-/** The result of a check of the settings. */
 export interface CheckedSettings {
   readonly books: readonly CheckedBook[];
   /** One line each. Empty if no check has found a reason for which the server cannot start. */
@@ -160,7 +159,6 @@ async function listFailures(checks: readonly (() => unknown)[]): Promise<string[
   return failures;
 }
 
-/** The settings of the server and of its books. */
 const TABLE: SettingTable = { ...SERVER_SETTINGS, ...BOOK_SETTINGS, ...COMMON_SETTINGS };
 
 async function packageProblems(plan: ServerPlan): Promise<string[]> {

@@ -7,7 +7,6 @@ import { type BookPlan, getAddress, type ServerPlan } from '../config/plan.ts';
 import { OPTIONAL_PACKAGES } from '../require-package.ts';
 import { checkSettings, loadPackage } from './check.ts';
 
-/** One line of a report. */
 export interface ReportLine {
   readonly subject: string;
   readonly text: string;

@@ -22,7 +22,6 @@ import type { ExportedTable, TableName } from './table-export/index.ts';
 import { assertNewFile, exportTable } from './table-export/index.ts';
 import { verifyBook } from './verify.ts';
 
-/** The name of a maintenance command. */
 export type MaintenanceName =
   | 'export'
   | 'import'

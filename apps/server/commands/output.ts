@@ -7,7 +7,6 @@ export const STANDARD_OUTPUT = '-';
 /** Mode of a new file: other users of the machine cannot read it. */
 export const PRIVATE = 0o600;
 
-/** Output of an export. */
 export interface Output {
   write(text: string): Promise<void>;
   /** Waits until the output is on stable storage. */

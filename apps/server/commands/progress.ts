@@ -1,4 +1,3 @@
-/** Shows the progress of a long command. */
 export interface Progress {
   /** Shows a position. `total` is absent if it is unknown. */
   at(done: number, total?: number): void;

@@ -19,7 +19,6 @@ export interface LostEntries {
   readonly since: string | null;
 }
 
-/** The result of a check. */
 export interface RestoreCheck extends Verified {
   /** Id of the newest log entry of the backup. */
   readonly last: number;

@@ -1,6 +1,5 @@
 import type { BlockRef, ChainSource, Domain, Store } from 'intentbook';
 
-/** The result of a rollback. */
 export interface RolledBack {
   /** The block that the index continues after. */
   readonly block: BlockRef;

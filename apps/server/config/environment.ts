@@ -1,7 +1,6 @@
 import { formatUnknownName } from '#internal';
 import { FLAGS, PREFIX } from '../settings/flags.ts';
 
-/** A process environment. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Variables that Kubernetes sets for a service with the name intentbook. */

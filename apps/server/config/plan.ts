@@ -46,7 +46,6 @@ export interface BookPlan {
   readonly nats: NatsTarget | undefined;
 }
 
-/** The plan of a server. */
 export interface ServerPlan {
   readonly settings: ParsedSettings;
   readonly books: readonly BookPlan[];

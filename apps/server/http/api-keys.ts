@@ -6,7 +6,6 @@ import type { ParsedSettings } from '../settings/schema.ts';
 /** An API key of the configuration. Members of its budget that are absent are those of `rateLimit`. */
 export type ApiKey = ParsedSettings['apiKeys'][number];
 
-/** The header of API keys. */
 const HEADER = 'x-api-key';
 
 /** The prefix lets scanners of source code find a key that was published. */

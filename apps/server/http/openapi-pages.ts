@@ -59,7 +59,6 @@ theme();
 SwaggerUIBundle({ url: 'openapi.json', dom_id: '#reference', deepLinking: true, validatorUrl: null });
 `;
 
-/** Creates the OpenAPI document of a server. */
 export function describe(deployments: readonly OpenBook[]): OpenApiDocument {
   return openApiDocument({
     servers: deployments.map(({ path, chain, environment }) => ({

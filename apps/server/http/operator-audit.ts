@@ -20,10 +20,8 @@ export interface OperatorAction {
   readonly status?: number;
 }
 
-/** Options of the audit of requests. */
 export interface OperatorAuditOptions {
   readonly operatorToken: string | undefined;
-  /** Returns the route of a path. */
   readonly getRouteName: (path: string) => string | undefined;
   readonly onAction: (action: OperatorAction) => void;
 }

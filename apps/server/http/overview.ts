@@ -69,7 +69,6 @@ async function readiness(
   return ready ? jsonResponse(200, document) : notReady(500, document);
 }
 
-/** Creates the response of a server that is not ready. */
 function notReady(status: number, document: Readiness): ApiResponse {
   const error = { errorType: 'InternalServerError', description: 'not ready' };
   return jsonResponse(status, { ...error, ...document }, { 'retry-after': '1' });
@@ -87,7 +86,6 @@ export function createStartingApi(): Api {
   });
 }
 
-/** The parts of the pages of a server. */
 export interface ServerPagesOptions extends ReadinessParts {
   readonly explorer: Explorer | undefined;
   /** Whether the library of the API reference is installed. */

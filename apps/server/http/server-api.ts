@@ -18,7 +18,6 @@ export type Page = (request: ApiRequest) => Promise<ApiResponse> | ApiResponse;
 export const chargePages = (pages: Readonly<Record<string, Page>>, rateLimit: RateLimitOptions) =>
   Object.fromEntries(Object.entries(pages).map(([path, page]): [string, Page] => [path, chargePage(page, rateLimit)]));
 
-/** The interfaces and pages of a server. */
 export interface ServerApiOptions {
   readonly mounted: readonly Mounted[];
   readonly pages: Readonly<Record<string, Page>>;
@@ -34,7 +33,6 @@ export interface ServerApiOptions {
 export interface ServerApi extends Api {
   /** Ends all open streams and every later one. */
   closeStreams(): void;
-  /** Number of open streams. */
   readonly openStreams: number;
 }
 

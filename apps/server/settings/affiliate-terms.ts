@@ -1,12 +1,10 @@
 import * as z from 'zod';
 import { jsonSetting, matching, plainHttpUrl } from './types.ts';
 
-/** The terms of the affiliate programme. */
 export function affiliateTerms() {
   return jsonSetting(termsSchema());
 }
 
-/** Terms by code. */
 export function affiliateTermsByCode() {
   const error = 'must be an object: terms by affiliate code';
   const code = matching(/^[A-Z0-9_-]{5,20}$/, '', '5 to 20 capital letters, digits, "_" and "-"').schema;

@@ -19,7 +19,6 @@ export function apiKeys() {
 /** Valid names of API keys. They occur in logs. */
 export const KEY_NAME = /^[\w.-]{1,64}$/;
 
-/** Describes `KEY_NAME`. */
 export const KEY_NAME_TEXT = '1 to 64 letters, digits, ".", "_" and "-"';
 
 function keySchema() {

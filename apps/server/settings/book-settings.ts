@@ -53,7 +53,6 @@ function prices() {
   return { schema, value: '<file>', expected: 'a file name, or "off"', fromText: (file: string) => file };
 }
 
-/** The settings of a single book. */
 export const BOOK_SETTINGS = {
   ...inGroup('Book', {
     chain: {

@@ -1,7 +1,6 @@
 import { inGroup, type SettingTable } from './setting.ts';
 import { addressSetting, enumSetting, httpUrls, integerSetting } from './types.ts';
 
-/** The settings of the chain of a book. */
 export const CHAIN_SETTINGS = {
   ...inGroup('Chain', {
     rpc: {

@@ -1,7 +1,6 @@
 import { inGroup, type SettingTable } from './setting.ts';
 import { httpUrls, integerSetting, onOffAlone } from './types.ts';
 
-/** Settings of the drivers of a book. */
 export const DRIVER_SETTINGS = {
   ...inGroup('Orders', {
     drivers: {

@@ -37,7 +37,6 @@ export const FLAGS: readonly Flag[] = SETTING_TABLES.flatMap(([scope, table]) =>
 
 const BY_NAME = new Map(FLAGS.map((flag) => [flag.name, flag]));
 
-/** Returns the flag with a name. */
 export function findFlag(name: string): Flag | undefined {
   return BY_NAME.get(name);
 }

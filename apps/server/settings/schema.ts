@@ -57,7 +57,6 @@ const SETTINGS = z.strictObject(
   NO_OBJECT,
 );
 
-/** Keys of the settings of a book. */
 export const BOOK_KEYS: readonly string[] = [...Object.keys(BOOK_SETTINGS), ...Object.keys(COMMON_SETTINGS)];
 
 /** Settings of a book, in a configuration file and for `serve`. */

@@ -1,7 +1,6 @@
 import { inGroup, type SettingTable } from './setting.ts';
 import { integerSetting, matching, natsUrls, partialSetting } from './types.ts';
 
-/** The settings of event streams. */
 export const STREAM_SETTINGS = {
   ...inGroup('Streams', {
     natsUrl: {

@@ -20,7 +20,6 @@ export function jsonSetting<S extends z.ZodType>(schema: S) {
 /** Any text that is not empty. */
 export const plainTextSetting = (value: string, expected: string) => textSetting(plainText(), value, expected);
 
-/** Text that matches a pattern. */
 export const matching = (pattern: RegExp, value: string, expected: string) => {
   const error = `must be ${expected}`;
   return textSetting(z.string({ error }).regex(pattern, { error }), value, expected);
@@ -103,7 +102,6 @@ export const integerSetting = (
   return { schema: integerIn(least, most, expected), value, expected, fromText: parseInteger };
 };
 
-/** An integer, or `off`. */
 export const integerOrOff = (least: number, most = Number.MAX_SAFE_INTEGER, value = '<number>') => {
   const expected = `an integer ${rangeText(least, most)}, or "off"`;
   const schema = z.union([integerIn(least, most, expected), z.literal('off')], { error: `must be ${expected}` });
@@ -130,7 +128,6 @@ export const ownerLimits = () => {
   );
 };
 
-/** Names of accounts, by address. */
 export const accountNames = () =>
   jsonSetting(z.record(addressSetting().schema, plainText(), { error: 'must be names by address' }));
 

@@ -6,12 +6,9 @@ import type { Progress } from '../progress.ts';
 import type { Table } from './columns.ts';
 import type { TableWriter } from './table-writer.ts';
 
-/** The tables that can be exported. */
 export const TABLE_NAMES = ['orders', 'trades', 'notifications'] as const;
-/** A table that can be exported. */
 export type TableName = (typeof TABLE_NAMES)[number];
 
-/** A written table. */
 export interface ExportedTable {
   readonly table: TableName;
   readonly rows: number;
