@@ -74,7 +74,6 @@ export interface OrderBookEvents {
   failure: (failure: unknown) => void;
 }
 
-/** The names of all events of a book. */
 export const BOOK_EVENTS = [
   'orderCreated',
   'orderCancelled',

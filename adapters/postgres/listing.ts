@@ -5,12 +5,6 @@ import type { Query } from './query.ts';
 import { ENDED, getPhase, PHASES, sqlUid, toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
-/** SQL of a paged query and its parameters. */
-export interface PgListingSql {
-  readonly text: string;
-  readonly values: readonly unknown[];
-}
-
 /** Creates the listing of orders, newest first. There is one statement for each combination of filters. */
 export function createListing({
   schema,
@@ -55,7 +49,7 @@ const OWNER_INDEX: DateIndex = {
  * PostgreSQL has no hint for an index. Therefore, only the filters of that index are written as operators. The others
  * are combined in one expression, which no index supports. The planner expects it to match half of the rows.
  */
-export function listingSql(schema: string, query: OrderQuery): PgListingSql {
+export function listingSql(schema: string, query: OrderQuery) {
   const { owner, sellToken, buyToken, status, after, offset, limit } = query;
   const values: unknown[] = [];
   const bind = (value: unknown) => `$${values.push(value)}`;

@@ -3,11 +3,6 @@ import type { PgClient, PgPool } from './database-driver.ts';
 import { createQuery, isServerError, type Query, withConnection } from './query.ts';
 import type { PostgresSession } from './session.ts';
 
-/** Reads that a replica may serve. */
-export interface Readers {
-  read<T>(operation: string, work: (run: Query) => Promise<T>): Promise<T>;
-}
-
 /** Pool of connections to replicas, with the position that they must have replayed. */
 export type Replica = ReturnType<typeof createReplica>;
 
@@ -94,7 +89,11 @@ const RETRY_DELAY = 1000;
  * Creates a reader that uses a current replica, and otherwise or after a failure the primary. Reads do not wait for a
  * replica that has failed: it is tried again beside them.
  */
-export function createReaders(session: PostgresSession, replica: Replica | undefined, clock: Clock): Readers {
+export function createReaders(
+  session: PostgresSession,
+  replica: Replica | undefined,
+  clock: Clock,
+): Pick<PostgresSession, 'read'> {
   if (replica === undefined) return session;
   const { pool } = replica;
   let isAvailable = true;

@@ -47,7 +47,6 @@ interface Tracker {
 }
 
 interface Reader {
-  /** Checks for changes. */
   wake(): void;
   end(): void;
 }

@@ -47,7 +47,6 @@ export type Check<Subject = VerifiedOrder, Context = OrderCheckContext> = (
   context: Context,
 ) => OrderBookError | undefined;
 
-/** Checks that both amounts are positive. */
 const amountsAreNotZero: Check = ({ data }) => {
   if (data.sellAmount > 0n && data.buyAmount > 0n) return undefined;
   const field = data.sellAmount === 0n ? 'sellAmount' : 'buyAmount';

@@ -102,20 +102,13 @@ function getReason(
   return remaining > 0n ? 'eligible' : 'volume_cap_exceeded';
 }
 
-/** The rewards of a volume. Amounts are in millionths of a US dollar. */
-export interface Rewards {
-  readonly earned: bigint;
-  /** Volume until the next reward. */
-  readonly left: bigint;
-}
-
 /**
- * Computes the rewards of a volume: `rewardAmount` for each complete `triggerVolume`. A trigger volume of 0 yields no
- * rewards.
+ * Computes the rewards of a volume: `rewardAmount` for each complete `triggerVolume`. `left` is the volume until the
+ * next reward. Amounts are in millionths of a US dollar. A trigger volume of 0 yields no rewards.
  *
  * @param percent - The part of the reward.
  */
-export function computeRewards(volume: bigint, terms: AffiliateTerms, percent: number): Rewards {
+export function computeRewards(volume: bigint, terms: AffiliateTerms, percent: number) {
   const trigger = toMicros(terms.triggerVolume);
   if (trigger === 0n) return { earned: 0n, left: 0n };
   const earned = ((volume / trigger) * toMicros(terms.rewardAmount) * toMicros(percent)) / (100n * MICROS);

@@ -38,7 +38,6 @@ export interface UpcomingFees {
   readonly maxPartnerFee?: number;
 }
 
-/** Options with their defaults. */
 export type ParsedAuctionOptions = Required<
   Omit<AuctionOptions, 'upcomingFees' | 'firstId' | 'surplusCapturingJitOrderOwners'>
 > & {

@@ -2,12 +2,11 @@ import { thenAlways } from '../concurrency/yield.ts';
 import { type Clock, isRecent, readMonotonic, seconds } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import type { AuctionPrices } from '../records/settled-solution.ts';
 import type { AuctionSelection } from './auction-api.ts';
 import type { Auction, AuctionCandidate, TokenPair } from './auction-order.ts';
 import type { createAuctionPricing } from './auction-prices.ts';
 import type { FindDenied } from './denied.ts';
-import type { FeeRules, GetFeeRules } from './fee-policies.ts';
+import type { GetFeeRules } from './fee-policies.ts';
 import type { FilterReason } from './filter-reason.ts';
 import { checkFunds, checkTimeAndTokens, countReasons, findPriced, getParties } from './filters.ts';
 import type { Funding, FundingQuery } from './funding.ts';
@@ -130,7 +129,7 @@ function createSelection(context: AuctionContext, openOrders: ReturnType<typeof 
   const { findDenied, findInFlight, getFees, signatures } = context;
 
   /** Returns the open orders that can be settled now, oldest first, the prices of their tokens, and the others. */
-  async function choose(): Promise<Choice> {
+  async function choose() {
     const reasons = new Map<Hex, FilterReason>();
     const rules = { now: seconds(clock), minValidity, deniedTokens };
     const fees = getFees(rules.now);
@@ -191,14 +190,6 @@ async function keep(
     else reasons.set(candidate.order.uid, reason);
   });
   return kept;
-}
-
-/** The result of the selection of orders. */
-interface Choice {
-  readonly chosen: readonly AuctionCandidate[];
-  readonly prices: AuctionPrices;
-  readonly reasons: ReadonlyMap<Hex, FilterReason>;
-  readonly fees: FeeRules;
 }
 
 /** An auction with the values that decide whether it is still current. */

@@ -34,7 +34,6 @@ export function renderOrder(order: AuctionOrder): string {
 
 const rendered = new WeakMap<Auction, Promise<RenderedAuction>>();
 
-/** Renders an auction, once for all callers. */
 export function renderOnce(auction: Auction): Promise<RenderedAuction> {
   const known = rendered.get(auction) ?? renderAuction(auction);
   rendered.set(auction, known);

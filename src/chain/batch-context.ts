@@ -25,7 +25,6 @@ export interface PlacementQuote {
   readonly validTo: number;
 }
 
-/** The rules and the lookups of a batch. */
 export interface BatchContext extends Omit<CheckContext, 'now'> {
   readonly hasher: OrderHasher;
   readonly settlementContract: Address;

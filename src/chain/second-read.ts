@@ -26,7 +26,6 @@ interface SecondReadContext {
   readonly observe: (observation: IndexerObservation) => void;
 }
 
-/** What a node has read. */
 interface NodeProgress {
   /** The last block that it has read so deep in the chain that it must have had all logs. */
   readonly to: number;

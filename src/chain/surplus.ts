@@ -10,7 +10,6 @@ import { selectAccountEntries } from '../records/account-entries.ts';
 import { compareLogPositions } from '../records/chain-batch.ts';
 import { isAfterGap } from '../records/log-gap.ts';
 
-/** The signed terms that a trade is compared with. */
 export interface SignedTerms {
   readonly kind: OrderKind;
   readonly sellAmount: bigint;

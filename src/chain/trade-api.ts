@@ -24,7 +24,6 @@ const SKIPPED_PAGE = 400;
 /** Skipped trades that cost as much as one that is read. */
 const SKIPPED_PER_ROW = 2;
 
-/** Creates the trade methods of a book. */
 export function createTradeApi({ chain }: Pick<Store, 'chain'>, surplus: Lazy<SurplusReader>): TradeApi {
   /** Reads trades page by page, newest first, with a tick of the event loop after each page. */
   async function* readPages(

@@ -25,7 +25,6 @@ function createQueues() {
   };
 }
 
-/** Creates the guard of an interface that has a limiter. */
 export function createLimiterGuard(
   limiter: Limiter,
   getClient: (request: ApiRequest) => string,

@@ -165,7 +165,6 @@ function toFeePolicy({ policy }: OrderTrade['executedProtocolFees'][number]) {
   return { kind, ...Object.fromEntries(factors.map(([name, value]) => [toName(name), value])) };
 }
 
-/** Creates the rejection of an unknown UID. */
 export function createNotFoundError(uid: string): OrderBookError {
   return new OrderBookError('NotFound', 'there is no order with this UID', { uid });
 }

@@ -36,7 +36,6 @@ export function jsonText(status: number, body: NonNullable<ApiResponse['body']>,
   return { status, headers: joinHeaders(JSON_HEADERS, headers), body };
 }
 
-/** Creates a response whose body is a value rendered as JSON. */
 export function jsonResponse(status: number, body: unknown, headers: Headers = {}): ApiResponse {
   return jsonText(status, JSON.stringify(body), headers);
 }

@@ -10,7 +10,6 @@ import { createRequestClient } from './request-client.ts';
 import { joinHeaders, PREFLIGHT_HEADERS } from './response.ts';
 import { createRouter, type Endpoint, getRequestCost, type Match, type Router } from './route.ts';
 
-/** The parts of an HTTP interface. */
 export interface RouteHost<R extends Endpoint> {
   readonly routes: readonly R[];
   /** Handles a request that matched a route. May throw a rejection or a failure. `client` returns its client. */

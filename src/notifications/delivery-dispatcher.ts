@@ -381,7 +381,7 @@ export function createSlowHosts(timeout: number) {
      *
      * @param isFirst - Whether no attempt to the target has succeeded, and this is the first of a delivery.
      */
-    getTimeout: (host: string | undefined, isFirst: boolean) =>
+    getTimeout: (host: string | undefined, isFirst: boolean): number =>
       host !== undefined && (isFirst || slow.has(host)) ? Math.min(timeout, SLOW) : timeout,
     /** Records the duration of an attempt, in milliseconds. A fast attempt ends the shorter timeout. */
     record(host: string | undefined, duration: number): void {

@@ -59,7 +59,6 @@ export interface OrderApiContext {
   readonly onSubmitted: Observer<SubmissionObservation>;
 }
 
-/** Creates the order methods of a book. */
 export function createOrderApi(context: OrderApiContext): OrderApi {
   const { reading, wake, onSubmitted } = context;
   const { clock } = reading;
@@ -121,7 +120,6 @@ export function createOrderApi(context: OrderApiContext): OrderApi {
   return orders;
 }
 
-/** Creates the reads of orders as JSON text. */
 function createRenderedReads({ reading, streams, admission, convertCodes }: OrderApiContext): OrderApi['rendered'] {
   const cachedLists = createThrottle(CACHED_LISTS_PER_TICK);
   const lists = createThrottle(LISTS_PER_TICK);
@@ -211,7 +209,6 @@ function createSharing(): Share {
   return (key, read) => coalesce(key(), read);
 }
 
-/** Reads without coalescing. */
 function readAlone<T>(_key: () => string, read: () => Promise<T>): Promise<T> {
   return read();
 }
@@ -283,13 +280,11 @@ export interface OrderApi {
   competitionStatus(uid: string): Promise<CompetitionStatus>;
 }
 
-/** Converts a rendered page into objects. */
 export function toOrderPage({ orders, next }: RenderedPage): OrderPage {
   const page = { orders: orders.map(({ json }) => JSON.parse(json) as Order) }; // JSON of orders
   return next === undefined ? page : { ...page, next: formatCursor(next) };
 }
 
-/** Converts rendered results into objects. */
 function toOrderResults(results: readonly RenderedResult[]): OrderResult[] {
   return results.map((result) =>
     result.error === undefined ? { order: JSON.parse(result.order.json) as Order } : { error: result.error },

@@ -79,7 +79,6 @@ export function createOrders(context: OrdersContext) {
     async prepare(): Promise<void> {
       await Promise.all([expiry.load(), prepareSubmissions(context)]);
     },
-    /** Starts the sweep for expired orders. */
     start: (): void => expiry.loaded?.start(),
     /** Ends the sweep and all streams. Submissions go on. */
     async stop(): Promise<void> {

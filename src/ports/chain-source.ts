@@ -47,7 +47,6 @@ export interface BlockHeader extends BlockRef {
   readonly logsBloom?: Hex;
 }
 
-/** The newest block of the chain. */
 export interface ChainHead {
   readonly number: number;
   /** Whether it is at most a minute old. Deadlines that are counted from an older block may have passed. */

@@ -8,7 +8,6 @@ export interface Random {
   fraction(): number;
 }
 
-/** The randomness of the machine. */
 export const systemRandom: Random = {
   bytes: (size) => crypto.getRandomValues(new Uint8Array(size)),
   uuid: () => crypto.randomUUID(),

@@ -8,7 +8,6 @@ export interface BoundedCall {
   readonly gas: number;
 }
 
-/** Result of a call to an untrusted contract. */
 export interface BoundedResult {
   readonly success: boolean;
   /** First 32 bytes of the return data, padded with zeros. */

@@ -26,7 +26,6 @@ export interface SubscriberOptions {
 
 type Events = Awaited<ReturnType<Stream['take']>>;
 
-/** A stream, as the broadcaster uses it. */
 export interface StreamSubscriber extends Stream {
   /**
    * Starts after a position. `last` is the newest position of the log.

@@ -203,7 +203,6 @@ export async function adopt(
   return adopted;
 }
 
-/** Reports a difference between the two books. */
 export function reportDifference(
   { differs }: UpstreamBook,
   difference: Omit<UpstreamDifference, 'resolution'>,

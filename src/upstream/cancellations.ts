@@ -17,7 +17,6 @@ const LATE = 600_000;
 /** Kept cancellations that are compared with each other. */
 const KEPT = 128;
 
-/** The relay of cancellations of a book. */
 export type Cancellations = ReturnType<typeof createCancellations>;
 
 /**

@@ -17,12 +17,6 @@ export interface DriverSolution extends CompetingSolution {
   readonly clearingPrices: Readonly<Record<Address, string>>;
 }
 
-/** The solutions of a response, and the reasons for which others were dropped. */
-export interface ParsedSolutions {
-  readonly solutions: readonly DriverSolution[];
-  readonly problems: readonly string[];
-}
-
 /** The driver whose response is parsed, and the auction that it solves. */
 export interface ParseContext {
   readonly driver: string;
@@ -63,8 +57,8 @@ const solution = /* @__PURE__ */ z.object({
   clearingPrices: z.nullish(z.record(hexSchema(20), amount())),
 });
 
-/** Parses the response of `POST /solve`. Each solution is checked for itself. */
-export function parseSolutions(response: unknown, context: ParseContext): ParsedSolutions {
+/** Parses the response of `POST /solve`. Each solution is checked for itself. `problems` name dropped ones. */
+export function parseSolutions(response: unknown, context: ParseContext) {
   const list = typeof response === 'object' && response !== null && 'solutions' in response ? response.solutions : null;
   if (!Array.isArray(list)) return { solutions: [], problems: ['solutions must be a list'] };
   const problems: string[] = [];

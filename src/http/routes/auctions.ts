@@ -109,7 +109,6 @@ const SEARCH = /* @__PURE__ */ readCost('log entries', 'newest 20,000 log entrie
 
 const SIMULATION: RouteCost = { ...WRITE, growth: 'gas of the hooks' };
 
-/** The routes that explain orders to operators. */
 const DEBUG_ROUTES: readonly Route[] = [
   debugRoute('reportOrder', { method: 'GET', path: 'order/:uid', cost: SEARCH }),
   debugRoute('simulateStoredOrder', { method: 'GET', path: 'simulation/:uid', cost: SIMULATION }),

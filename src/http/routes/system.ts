@@ -50,7 +50,6 @@ const getLiveness: Route = {
   },
 };
 
-/** The routes that describe a book. */
 export const SYSTEM_ROUTES: readonly Route[] = [getVersion, getReadiness, getRoot];
 
 /** The routes that a standalone server adds. */

@@ -75,7 +75,6 @@ const amountSchema = /* @__PURE__ */ (() => {
   return z.pipe(z.union([text, number], error), toAmount).check(z.refine((value) => value < 2n ** 256n, error));
 })();
 
-/** The schema of the body. */
 export const simulationBundle = /* @__PURE__ */ (() => {
   const gas = {
     error: ({ input }: { readonly input?: unknown }) =>
