@@ -1,4 +1,11 @@
-import { type Api, type ApiRequest, type ApiResponse, OrderBookError, type RateLimitOptions } from 'intentbook';
+import {
+  type Api,
+  type ApiRequest,
+  type ApiRequestBody,
+  type ApiResponse,
+  OrderBookError,
+  type RateLimitOptions,
+} from 'intentbook';
 import { CORS_HEADERS, chargePage, createOpenStreams, PREFLIGHT_HEADERS, rejectionResponse } from '#internal';
 import type { KeyGuard } from './api-keys.ts';
 import { createExchange, type Exchange, requestId } from './exchange.ts';
@@ -92,7 +99,9 @@ function createFinder(mounted: readonly Mounted[]): (request: ApiRequest) => Pro
       const prefix = path === '/' ? '' : path;
       const isInside = request.path === prefix || request.path.startsWith(`${prefix}/`);
       if (isInside && (prefix !== '' || api.handlesPath?.(request.path) !== false)) {
-        return api.handle(withPath(request, request.path.slice(prefix.length) || '/'));
+        return api.handle(
+          prefix === '' ? request : new PrefixedRequest(request, request.path.slice(prefix.length) || '/'),
+        );
       }
     }
     const root = byLength.find(({ path, aside }) => path === '/' && aside !== true);
@@ -110,8 +119,43 @@ async function show(page: Page, request: ApiRequest): Promise<ApiResponse> {
   return rejectionResponse(error, { allow: allow.join(', ') });
 }
 
-/** Returns a request for an interface below a path: the original request with the remaining path. */
-function withPath(request: ApiRequest, path: string): ApiRequest {
-  if (path === request.path) return request;
-  return new Proxy(request, { get: (target, name: keyof ApiRequest) => (name === 'path' ? path : target[name]) });
+/** A request for an interface below a path: the original request with the remaining path. */
+class PrefixedRequest implements ApiRequest {
+  readonly path: string;
+  readonly #request: ApiRequest;
+
+  constructor(request: ApiRequest, path: string) {
+    this.path = path;
+    this.#request = request;
+  }
+
+  get method(): string {
+    return this.#request.method;
+  }
+
+  get query(): string {
+    return this.#request.query;
+  }
+
+  get body(): ApiRequestBody {
+    return this.#request.body;
+  }
+
+  get aborted(): boolean | undefined {
+    return this.#request.aborted;
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#request.signal;
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#request.remoteAddress;
+  }
+
+  get allocate(): ApiRequest['allocate'] {
+    return this.#request.allocate;
+  }
+
+  readonly header = (name: string): string | undefined => this.#request.header(name);
 }
