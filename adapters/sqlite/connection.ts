@@ -161,8 +161,9 @@ function createPrivate(path: string): void {
  * another name has neither, so that two writers damage the file, and the log is lost with a container.
  */
 function assertOneName(path: string): void {
-  const links = statSync(path, { throwIfNoEntry: false })?.nlink;
-  if (links === undefined) return;
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined || !stats.isFile()) return;
+  const links = stats.nlink;
   const isMounted = readMounts().includes(realpathSync(path));
   if (links <= 1 && !isMounted) return;
   const problem = isMounted

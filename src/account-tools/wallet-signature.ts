@@ -1,6 +1,6 @@
 import { withDeadline } from '../concurrency/deadline.ts';
 import type { RecoveryBackend } from '../crypto/backend.ts';
-import { toAddress } from '../crypto/packed.ts';
+import { toAddress } from '../crypto/keccak.ts';
 import type { RecoveryBackendOption } from '../crypto/recovery.ts';
 import type { ChainClient } from '../ports/chain-client.ts';
 import type { Clock } from '../ports/clock.ts';

@@ -1,7 +1,8 @@
 import { OrderBookError } from '../errors.ts';
 import type { AppDataStore } from '../ports/store.ts';
-import { type AppData, appDataHash, getBuiltInDocument, parseAppData } from '../protocol/app-data.ts';
+import { type AppData, appDataHash, getBuiltInDocument } from '../protocol/app-data.ts';
 import { type Hex, parseHex } from '../protocol/hex.ts';
+import { parseAppData } from '../protocol/parse-app-data.ts';
 
 const encoder = /* @__PURE__ */ new TextEncoder();
 

@@ -16,6 +16,11 @@ export function keccak256Text(text: string): Uint8Array {
   return hash(encoder.encode(text));
 }
 
+/** Returns the address of an uncompressed public key: the last 20 bytes of its hash. */
+export function toAddress(key: Uint8Array): Uint8Array {
+  return keccak256(key.subarray(1)).subarray(12);
+}
+
 /**
  * Switches hashing to WebAssembly, about ten times as fast as JavaScript. Compilation is asynchronous and happens once;
  * hashing stays synchronous. Without WebAssembly, the JavaScript implementation remains in use.

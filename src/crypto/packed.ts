@@ -1,5 +1,5 @@
 import type { RecoveryBackend } from './backend.ts';
-import { keccak256 } from './keccak.ts';
+import { toAddress } from './keccak.ts';
 
 /** Size of a packed signature in bytes: the digest (32), r and s (64), and the recovery id (1). */
 export const PACKED_SIGNATURE = 97;
@@ -49,9 +49,4 @@ export function recoverPacked(signatures: Uint8Array, backend: RecoveryBackend):
     signers.set(toAddress(key), to + 1);
   }
   return signers;
-}
-
-/** Returns the address of an uncompressed public key: the last 20 bytes of its hash. */
-export function toAddress(key: Uint8Array): Uint8Array {
-  return keccak256(key.subarray(1)).subarray(12);
 }

@@ -1,5 +1,5 @@
-import { parseAppData } from '../protocol/app-data.ts';
 import { type Metadata, NO_METADATA } from '../protocol/metadata.ts';
+import { parseAppData } from '../protocol/parse-app-data.ts';
 import type { Order, OrderBody } from './order-json.ts';
 
 /** The keys of a document that auctions use. A letter of a key may be escaped. */

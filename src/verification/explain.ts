@@ -165,7 +165,7 @@ async function parseClaimedSignature(
     const isHash = given === undefined && parseHex(appData, 32) !== undefined;
     const hash = isHash ? appData : appDataHash(appData);
     // Loaded here, so that a program which verifies signatures only does not contain the schema of app data.
-    const { parseAppData } = await import('../protocol/app-data.ts');
+    const { parseAppData } = await import('../protocol/parse-app-data.ts');
     const content = isHash ? undefined : parseAppData(appData);
     const signer = typeof content === 'object' ? content.signer : undefined;
     const data = parseOrderData({ ...order, appData: hash, signature: '0x', signingScheme: scheme });

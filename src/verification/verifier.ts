@@ -1,7 +1,7 @@
 import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { RecoveryBackend } from '../crypto/backend.ts';
-import { accelerateKeccak } from '../crypto/keccak.ts';
-import { PACKED_SIGNATURE, PACKED_SIGNER, packSignature, type RecoveryPool, toAddress } from '../crypto/packed.ts';
+import { accelerateKeccak, toAddress } from '../crypto/keccak.ts';
+import { PACKED_SIGNATURE, PACKED_SIGNER, packSignature, type RecoveryPool } from '../crypto/packed.ts';
 import type { RecoveryBackendOption } from '../crypto/recovery.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Observer } from '../listeners.ts';

@@ -5,9 +5,10 @@ import type { LatestAppDataDocVersion } from '@cowprotocol/sdk-app-data';
 import { MetadataApi, stringifyDeterministic } from '@cowprotocol/sdk-app-data';
 import { keccak256, stringToBytes } from 'viem';
 import { describe, expect, test } from 'vitest';
-import { appDataHash, parseAppData, ZERO_APP_DATA } from '../../../src/protocol/app-data.ts';
+import { appDataHash, ZERO_APP_DATA } from '../../../src/protocol/app-data.ts';
 import type { Metadata } from '../../../src/protocol/metadata.ts';
 import { NO_METADATA } from '../../../src/protocol/metadata.ts';
+import { parseAppData } from '../../../src/protocol/parse-app-data.ts';
 
 const ALICE = '0xb6BAd41ae76A11D10f7b0E664C5007b908bC77C9';
 const alice = ALICE.toLowerCase();
