@@ -52,7 +52,9 @@ function withPauses(limiter: Limiter, perSecond: number): Limiter {
       const { status } = await rejections.take(client, 'read', 1);
       if (status === 'rejected') {
         const now = performance.now();
-        last = Math.max(now + PAUSE, last + SPACING);
+        last += SPACING;
+        // A client with very many requests must not delay those of others further.
+        if (last < now + PAUSE || last > now + 2 * PAUSE) last = now + PAUSE;
         await sleep(last - now);
       }
       return admission;

@@ -1,6 +1,7 @@
 import { memoryStore } from 'intentbook/memory';
 import { serve } from 'intentbook/server';
 import { expect, test } from 'vitest';
+import { toRateLimitOptions } from '../../../apps/server/http/rate-limit.ts';
 
 /** Requests that a client repeats without regard to their rejections. */
 const REPEATS = 40;
@@ -32,4 +33,21 @@ test.each([
   const server = await serve({ port: 0, store: memoryStore(), accounts: 'off', rateLimit, ...choice });
   expect(await isDelayed(server.url)).toBe(expected);
   await server.close();
+});
+
+test('the late rejections of many connections of a client are sent one after the other', async () => {
+  const rateLimit = { reads: 1, writes: 1, streams: 1 };
+  const { limiter } = toRateLimitOptions({ rateLimit, trustedProxies: [], apiKeys: [] }, () => undefined);
+  let ticks = 0;
+  const count = setInterval(() => ticks++, 1);
+  const seen = await Promise.all(
+    Array.from({ length: 100 }, async () => {
+      const admission = await limiter?.take('client', 'read', 1);
+      return admission?.status === 'rejected' ? [ticks] : [];
+    }),
+  );
+  clearInterval(count);
+  const late = seen.flat().filter((tick) => tick > 0);
+  expect(late.length).toBeGreaterThan(50);
+  expect(new Set(late).size).toBeGreaterThan(1);
 });
