@@ -49,6 +49,9 @@ const MAX_EARLIER = 100;
 /** Maximum milliseconds of the time of an auction that are kept for the response. At most a tenth of it is kept. */
 const MAX_RESPONSE_TIME = 500;
 
+/** The same for the simulation of what an engine finds in all of its time. At most a fifth of the rest is kept. */
+const MAX_SIMULATION_TIME = 2_000;
+
 /** A solution that can be settled. */
 interface Offer {
   readonly solution: Solution;
@@ -103,7 +106,9 @@ export function createDriver(options: DriverOptions): Driver {
    * @throws The first failure, if no solution can be settled.
    */
   async function findValid(auction: DriverAuction, signal: AbortSignal): Promise<readonly Solution[]> {
-    const found = await untilAborted(engine.solve(auction, signal), signal);
+    const left = Math.max(0, auction.deadline - Date.now());
+    const deadline = auction.deadline - Math.min(Math.ceil(left / 5), MAX_SIMULATION_TIME);
+    const found = await untilAborted(engine.solve({ ...auction, deadline }, signal), signal);
     const valid = found.map(async (solution) => {
       const reason = await untilAborted(settler.simulate(solution, signal), signal);
       return reason === undefined ? [solution] : findPart(auction, solution, reason, signal);

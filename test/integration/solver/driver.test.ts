@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuctionOrder } from 'intentbook';
 import { httpDriver } from 'intentbook/drivers';
 import type { Settler } from 'intentbook/solver';
@@ -176,6 +177,23 @@ describe('solutions of a driver', () => {
     );
     expect(await solve([...pair, other])).toEqual([[other.uid]]);
     expect(failures).toEqual([new Error('no node')]);
+  });
+
+  it('are simulated if the engine takes all of its time', async () => {
+    const { handle } = createDriver({
+      engine: {
+        name: 'test',
+        solve: async ({ orders, deadline = 0 }) => {
+          await sleep(deadline - Date.now());
+          return orders.map((order) => fillAll(order));
+        },
+      },
+      settler: { address: SOLVER, simulate: async () => undefined, submit: () => Promise.reject() },
+    });
+    const deadline = new Date(Date.now() + 2_000).toISOString();
+    const body = JSON.stringify({ id: '1', orders: [other], tokens: [], deadline });
+    const response = await handle(new Request('http://driver/solve', { method: 'POST', body }));
+    expect(await response.json()).toMatchObject({ solutions: [{}] });
   });
 
   it('arrive at the book before it drops them', async () => {
