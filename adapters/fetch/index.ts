@@ -46,17 +46,8 @@ export function fetchHandler(target: OrderBook | Api, options: FetchHandlerOptio
       signal: request.signal,
       ...(remoteAddress !== undefined && { remoteAddress }),
     });
-    if (isStream(response.body)) keepOpen(request, host);
-    return toResponse(request, response);
+    return toResponse(request, response, host);
   };
-}
-
-const isStream = (body: ApiResponse['body']) => typeof body === 'object' && Symbol.asyncIterator in body;
-
-/** Bun ends a response without data after ten seconds, which is before the first comment of an event stream. */
-function keepOpen(request: Request, host: unknown): void {
-  const server = Object(host) as { timeout?: (request: Request, seconds: number) => void }; // the server of Bun
-  if (typeof server.timeout === 'function') server.timeout(request, 0);
 }
 
 function getBody({ body, bodyUsed, signal }: Request): ApiRequestBody {
@@ -85,11 +76,19 @@ const encoder = /* @__PURE__ */ new TextEncoder();
 /** Returns the size of a text in UTF-8. Platforms with `Buffer` count it without encoding. */
 const countBytes: (text: string) => number = globalThis.Buffer?.byteLength ?? ((text) => encoder.encode(text).length);
 
-async function toResponse({ method, signal }: Request, { status, headers, body }: ApiResponse): Promise<Response> {
+/** The members of the server of Bun that are used. */
+interface BunServer {
+  timeout?(request: Request, seconds: number): void;
+}
+
+async function toResponse(request: Request, { status, headers, body }: ApiResponse, host: unknown): Promise<Response> {
+  const { method, signal } = request;
   const isBodyless = status === 204 || status === 304;
   const omitsBody = isBodyless || method === 'HEAD';
   if (typeof body === 'object' && Symbol.asyncIterator in body) {
     const stream = body[Symbol.asyncIterator]();
+    // Bun ends a response without data after ten seconds, which is before the first comment of an event stream.
+    (Object(host) as BunServer).timeout?.(request, 0);
     if (omitsBody || signal.aborted) await stream.return?.();
     return new Response(omitsBody ? null : toReadableStream(stream, signal), { status, headers });
   }

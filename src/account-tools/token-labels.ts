@@ -1,5 +1,6 @@
-import { chainById, getNativeCurrency, getWrappedSymbol, NATIVE_MARKER } from '../protocol/chains.ts';
+import { chainById, NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address } from '../protocol/hex.ts';
+import { getNativeCurrency, getWrappedSymbol } from '../protocol/native-currency.ts';
 import type { Order } from '../records/order-json.ts';
 
 /** Decimals and symbol of a token, if known. */

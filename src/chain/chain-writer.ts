@@ -7,7 +7,7 @@ import { StoreError } from '../ports/store.ts';
 import { formatValue } from '../protocol/format-value.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
-import { toConflict } from '../records/new-events.ts';
+import { toConflict } from '../records/chain-batch.ts';
 import { assertKnownOptions, requireList } from '../validation/options.ts';
 import { findRepeatedTrade } from './attribution.ts';
 import type { BatchContext } from './batch-context.ts';

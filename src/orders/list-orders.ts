@@ -37,7 +37,7 @@ const SKIPPED_PER_STEP = 1000;
 const EXAMINED_PER_STEP = 4000;
 
 /** The same for the orders of an owner: their index has no tokens, so each order is read. */
-const OWNED_PER_STEP = 500;
+const OWNED_PER_STEP = 512;
 
 /** Index entries that a search examines at most. The page is then shorter than its limit, and has a next page. */
 const MAX_EXAMINED = 100_000;
@@ -188,7 +188,7 @@ async function readSteps(
     }
     const isPartial = found.length < limit;
     examined += isPartial ? examine : found.length;
-    await endStep(options, found.length + (isPartial ? Math.ceil(examine / SKIPPED_PER_ROW) : 0));
+    await endStep(options, found.length + (isPartial ? examine / SKIPPED_PER_ROW : 0));
     if (examined >= MAX_EXAMINED) return next;
     after = next;
     offset = 0;

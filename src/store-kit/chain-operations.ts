@@ -12,12 +12,15 @@ import type { NewEvent } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import {
   blockHashes,
+  findAdoptable,
+  findNewEvents,
+  formatPosition,
   getAffectedUids,
   getConfirmedRange,
   isBatchStale,
   isCursorStale,
+  toConflict,
 } from '../records/chain-batch.ts';
-import { findAdoptable, findNewEvents, formatPosition, toConflict } from '../records/new-events.ts';
 import { type AffectedOrder, type KnownOrder, projectOrderState, type RowChange } from '../records/project-order.ts';
 
 /** The tables of a store whose reads and writes are synchronous, within the atomic step of the caller. */

@@ -9,19 +9,21 @@ export { assertSameDomain, getLogEpochStart, LOG_EPOCHS } from '../ports/store.t
 export { appDataHash } from '../protocol/app-data.ts';
 export { bytesToHex, hexToBytes, parseHex } from '../protocol/hex.ts';
 export { unpackUid } from '../protocol/uid.ts';
+export type { KnownEvents, NewEvents } from '../records/chain-batch.ts';
 export {
   blockHashes,
   compareLogPositions,
+  findAdoptable,
+  findNewEvents,
   firstTradeBlocks,
   getAffectedUids,
   getConfirmedRange,
   isBatchStale,
   isCursorStale,
   isOrderChainEvent,
+  toConflict,
 } from '../records/chain-batch.ts';
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from '../records/expiry-event.ts';
-export type { KnownEvents, NewEvents } from '../records/new-events.ts';
-export { findAdoptable, findNewEvents, toConflict } from '../records/new-events.ts';
 export type {
   AffectedOrder,
   KnownOrder,

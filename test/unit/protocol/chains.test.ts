@@ -5,11 +5,11 @@ import {
   chainBySegment,
   deployment,
   ENVIRONMENTS,
-  getWrappedSymbol,
   HOOKS_TRAMPOLINE,
   NATIVE_MARKER,
 } from '../../../src/protocol/chains.ts';
 import { parseHex } from '../../../src/protocol/hex.ts';
+import { getWrappedSymbol } from '../../../src/protocol/native-currency.ts';
 import { chains } from '../../support/vectors/vectors.ts';
 
 test('chain table matches the contract, chain by chain', () => {

@@ -2,7 +2,7 @@ import type { ChainEvent, Order, OrderBook } from 'intentbook';
 import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { afterEach, describe, expect, test } from 'vitest';
-import { findNewEvents } from '../../../src/records/new-events.ts';
+import { findNewEvents } from '../../../src/records/chain-batch.ts';
 import { trade } from '../../conformance/chain.ts';
 import { order } from '../../conformance/orders.ts';
 import { blockOf, eventsIn, hashOf, SETTLEMENT_HAPPENING, tradeOf } from '../../support/chain-events.ts';
