@@ -83,10 +83,10 @@ export function getRequestCost(route: Endpoint | undefined, request: ApiRequest)
   return { ...charged, tokens: tokens + bodyTokens, bodyTokens, bytesPerToken };
 }
 
-/** Returns the declared length of a body, in bytes. 0 if it has none, as a body in chunks. */
+/** Returns the declared length of a body, in bytes, as far as it is read. 0 if it has none, as a body in chunks. */
 function getDeclaredLength(request: ApiRequest): number {
   const text = request.header('content-length') ?? '';
-  return /^\d{1,12}$/.test(text) ? Number(text) : 0;
+  return /^\d+$/.test(text) ? Math.min(Number(text), COMPETITION_BODY_LIMIT) : 0;
 }
 
 /** Maximum size of a JSON body, in bytes. */
@@ -98,7 +98,10 @@ export const BODY_LIMIT = 64 * 1024;
  */
 export const LIST_BODY_LIMIT = 1024 * 1024;
 
-/** Maximum size of a competition, in bytes. Each of its orders takes about 120 bytes, and 120 more in a solution. */
+/**
+ * Maximum size of a competition and of any body, in bytes: no more is read of one that is rejected. Each order takes
+ * about 120 bytes, and 120 more in a solution.
+ */
 export const COMPETITION_BODY_LIMIT = 16 * 1024 * 1024;
 
 /**
