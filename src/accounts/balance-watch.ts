@@ -63,7 +63,7 @@ export function createBalanceWatch(clock: Clock, interval: number) {
   let closes = 0;
 
   function getTracker(watched: WatchedAccount, tokens: readonly Address[]): Tracker {
-    const key = [watched.chainId, watched.account, ...[...tokens].sort()].join(' ');
+    const key = `${watched.chainId} ${watched.account} ${[...tokens].sort().join(' ')}`;
     const known = trackers.get(key);
     if (known !== undefined) return known;
     const tracker: Tracker = {

@@ -257,13 +257,19 @@ describe('funds of owners', () => {
 });
 
 describe('liquidity of Uniswap V2', () => {
-  it('reads all pairs of an auction in a few requests', async () => {
+  /** Opens the liquidity of a sandbox, with 30 tokens that have no pair. */
+  async function openLiquidity() {
     const sandbox = await open({ solver: 'off' });
     const { client, methods } = recordRequests(sandbox);
     const { uniswapFactory: factory, settlement: receiver } = getContracts(sandbox.chainId, sandbox.tokens);
     const [weth, usdc] = [sandbox.token('WETH').address, sandbox.token('USDC').address];
     const unknown = Array.from({ length: 30 }, (_, i): Address => `0x${String(i + 1).padStart(40, '0')}`);
     const liquidity = uniswapV2Liquidity(client, { factory, receiver, bases: [weth] });
+    return { liquidity, methods, weth, usdc, unknown };
+  }
+
+  it('reads all pairs of an auction in a few requests', async () => {
+    const { liquidity, methods, weth, usdc, unknown } = await openLiquidity();
     const state = await liquidity.read([usdc, weth, ...unknown], new AbortController().signal);
     // 496 addresses of pairs in four requests, the reserves of one pair in another.
     expect(methods).toEqual(Array.from({ length: 5 }, () => 'eth_call'));
@@ -276,12 +282,7 @@ describe('liquidity of Uniswap V2', () => {
   });
 
   it('reads only the pairs of orders, and searches missing ones again after a minute', async () => {
-    const sandbox = await open({ solver: 'off' });
-    const { client, methods } = recordRequests(sandbox);
-    const { uniswapFactory: factory, settlement: receiver } = getContracts(sandbox.chainId, sandbox.tokens);
-    const [weth, usdc] = [sandbox.token('WETH').address, sandbox.token('USDC').address];
-    const unknown = Array.from({ length: 30 }, (_, i): Address => `0x${String(i + 1).padStart(40, '0')}`);
-    const liquidity = uniswapV2Liquidity(client, { factory, receiver, bases: [weth] });
+    const { liquidity, methods, weth, usdc, unknown } = await openLiquidity();
     const engine = createReferenceEngine({ liquidity, wrappedNative: weth });
     const orders = unknown.map((buyToken, i) => createOrder(i, { sellToken: usdc, buyToken }));
     const count = async () => {

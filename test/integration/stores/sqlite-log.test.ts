@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { linkSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, writeFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { sqliteStore } from 'intentbook/sqlite';
+import { sqliteAccountStore, sqliteStore } from 'intentbook/sqlite';
 import { expect, test } from 'vitest';
 import { DOMAIN } from '../../conformance/harness.ts';
 import { order, PLACED_AT } from '../../conformance/orders.ts';
@@ -51,7 +51,13 @@ test('SQLite store refuses a file with two names, which would have two logs', as
   await expect(again.open({ domain: DOMAIN, clock: manualClock(PLACED_AT) })).rejects.toThrow(
     'has 2 names (hard links), which do not share a write-ahead log',
   );
-  rmSync(`${file.path}.link`);
+  const handle = new Database(`${file.path}.link`);
+  await expect(sqliteStore(handle).open({ domain: DOMAIN, clock: manualClock(PLACED_AT) })).rejects.toThrow(
+    'has 2 names (hard links)',
+  );
+  handle.close();
+  const accounts = sqliteAccountStore({ path: `${file.path}.link` });
+  await expect(accounts.open({ clock: manualClock(PLACED_AT) })).rejects.toThrow('has 2 names (hard links)');
 });
 
 /** A container or a user without the privilege cannot mount. */
