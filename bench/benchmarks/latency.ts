@@ -112,7 +112,7 @@ export const benchmark: CreateBenchmark = ({ tiny, orders }) => {
     compute: readMeasured(subject, 'ms at p99'),
     unit: ' ms',
     ...(atMost === undefined ? {} : { target: { atMost } }),
-    reason: 'Each subscriber is a generator, whose events are taken in turn by one event loop.',
+    reason: 'Subscribers receive an event in turn, in one event loop: each is woken, and waits again.',
   });
   return {
     title: 'waits under load',

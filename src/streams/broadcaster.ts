@@ -3,8 +3,8 @@ import { createConcurrencyLimit } from '../concurrency/limit.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import { thenAlways } from '../concurrency/yield.ts';
 import { assertKnownOptions } from '../validation/options.ts';
-import { type LogPage, POSITION_INTERVAL, type Stream, type StreamOptions } from './stream.ts';
-import { createSubscriber, type StreamSubscriber } from './subscriber.ts';
+import { type LogPage, POSITION_INTERVAL, type Stream, type StreamItem, type StreamOptions } from './stream.ts';
+import { StreamSubscriber, type SubscriberHost } from './subscriber.ts';
 
 /** A log that subscribers follow, each by one key. */
 export interface StreamLog {
@@ -132,11 +132,46 @@ export function createStreamBroadcaster({ log, queueSize, resumeLimit, onFailure
     return gapEnd === undefined || gapEnd <= (await log.prunedThrough()) + 1 ? undefined : gapEnd - 1;
   }
 
-  function unlist(key: string, subscriber: StreamSubscriber): void {
+  function unlist(subscriber: StreamSubscriber): void {
+    const { key } = subscriber.options;
     const set = subscribers.get(key);
     set?.delete(subscriber);
     if (set?.size === 0) subscribers.delete(key);
   }
+
+  const host: SubscriberHost = {
+    queueSize,
+    resumeLimit,
+    onFailure,
+    position: () => position,
+    resume: (subscriber, from, last) => {
+      const { key, ...options } = subscriber.options;
+      return resuming.run(async () => {
+        await nextStep(options);
+        // A subscriber may have left while its page was queued.
+        if (!open.has(subscriber)) return { items: [], through: from, pruned: 0 };
+        // Counted before, since the subscriber may leave during the read.
+        countRows(options, log.pageSize);
+        const page = await log.resume(from, key, last);
+        countRows(options, page.items.length - log.pageSize);
+        // Read after the page, which may lack the entries that have been deleted by now.
+        return { ...page, pruned: await log.prunedThrough() };
+      }, options.client?.());
+    },
+    onLive: (subscriber) => {
+      const { key } = subscriber.options;
+      const set = subscribers.get(key) ?? new Set();
+      subscribers.set(key, set.add(subscriber));
+      if (running !== undefined) joinedDuringRead.add(subscriber);
+    },
+    onLagging: unlist,
+    onLeave: (subscriber) => {
+      subscriber.options.signal?.removeEventListener('abort', subscriber.leave);
+      open.delete(subscriber);
+      unlist(subscriber);
+      if (open.size === 0) end();
+    },
+  };
 
   return {
     /** Number of open streams. */
@@ -144,40 +179,19 @@ export function createStreamBroadcaster({ log, queueSize, resumeLimit, onFailure
       return open.size;
     },
 
-    async subscribe(key: string, options: StreamOptions = {}): Promise<Stream> {
+    /**
+     * Subscribes to a key.
+     *
+     * @param matches - Returns whether an item of the key is sent. Absent: each is.
+     */
+    async subscribe(
+      key: string,
+      options: StreamOptions = {},
+      matches?: (item: StreamItem) => boolean,
+    ): Promise<Stream> {
       assertKnownOptions('stream', options, ['after', 'signal', 'client', 'meter']);
       const { after, signal } = options;
-      const subscriber = createSubscriber({
-        key,
-        queueSize,
-        resumeLimit,
-        onFailure,
-        position: () => position,
-        resume: (from, of, last) =>
-          resuming.run(async () => {
-            await nextStep(options);
-            // A subscriber may have left while its page was queued.
-            if (!open.has(subscriber)) return { items: [], through: from, pruned: 0 };
-            // Counted before, since the subscriber may leave during the read.
-            countRows(options, log.pageSize);
-            const page = await log.resume(from, of, last);
-            countRows(options, page.items.length - log.pageSize);
-            // Read after the page, which may lack the entries that have been deleted by now.
-            return { ...page, pruned: await log.prunedThrough() };
-          }, options.client?.()),
-        onLive: () => {
-          const set = subscribers.get(key) ?? new Set();
-          subscribers.set(key, set.add(subscriber));
-          if (running !== undefined) joinedDuringRead.add(subscriber);
-        },
-        onLagging: () => unlist(key, subscriber),
-        onLeave: () => {
-          signal?.removeEventListener('abort', subscriber.leave);
-          open.delete(subscriber);
-          unlist(key, subscriber);
-          if (open.size === 0) end();
-        },
-      });
+      const subscriber = new StreamSubscriber(host, { ...options, key, matches });
       open.add(subscriber);
       try {
         await begin();

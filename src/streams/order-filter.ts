@@ -2,8 +2,7 @@ import type { Order } from '../records/order-json.ts';
 import type { OrderStreamFilter } from '../records/order-stream-filter.ts';
 import { ORDER_STATUSES } from '../records/status.ts';
 import { invalidParameter, requireAddress } from '../validation/options.ts';
-import { POSITION_INTERVAL, type Stream, type StreamEvent, type StreamItem, type StreamPosition } from './stream.ts';
-import { createStreamIterator } from './subscriber.ts';
+import type { StreamItem } from './stream.ts';
 
 /** Returns whether an order is sent to a subscriber. */
 export type OrderMatcher = (order: Order) => boolean;
@@ -49,43 +48,15 @@ export function createOrderMatcher({ sellToken, buyToken, token, pair, kind, sta
 /** Orders of items, parsed once for all filtered subscribers. */
 const orders = new WeakMap<StreamItem, Order>();
 
-/** Creates a stream without the orders that do not match. Gaps and withdrawn orders are kept. */
-export function filterStream(source: Stream, matches: OrderMatcher): Stream {
-  /** Number of orders that were omitted since the last event. */
-  let omitted = 0;
-
-  function isKept(event: StreamEvent | StreamPosition): boolean {
-    if (event.type !== 'item' || event.event !== 'order') return true;
-    let order = orders.get(event);
+/** Returns the filter of a stream's items. Withdrawn orders are kept. */
+export function filterItems(matches: OrderMatcher): (item: StreamItem) => boolean {
+  return (item) => {
+    if (item.event !== 'order') return true;
+    let order = orders.get(item);
     if (order === undefined) {
-      order = JSON.parse(event.data) as Order; // rendered from an order
-      orders.set(event, order);
+      order = JSON.parse(item.data) as Order; // rendered from an order
+      orders.set(item, order);
     }
     return matches(order);
-  }
-
-  async function take(): ReturnType<Stream['take']> {
-    for (;;) {
-      const events = await source.take();
-      const last = events.at(-1);
-      if (last === undefined) return events;
-      const kept = events.filter(isKept);
-      omitted = kept.length > 0 ? 0 : omitted + events.length;
-      if (kept.length > 0) return kept;
-      if (omitted < POSITION_INTERVAL || last.type !== 'item') continue;
-      omitted = 0;
-      return [{ type: 'position', id: last.id }];
-    }
-  }
-
-  return {
-    start: source.start,
-    backlog: source.backlog,
-    get position() {
-      return source.position;
-    },
-    take,
-    leave: source.leave,
-    [Symbol.asyncIterator]: () => createStreamIterator(take, source.leave),
   };
 }

@@ -1,7 +1,7 @@
 import type { EventLog } from '../records/event-log.ts';
 import type { OrderStreamFilter } from '../records/order-stream-filter.ts';
 import { type BroadcasterOptions, createStreamBroadcaster } from './broadcaster.ts';
-import { createOrderMatcher, filterStream } from './order-filter.ts';
+import { createOrderMatcher, filterItems } from './order-filter.ts';
 import { type OrderLogReads, orderLog } from './order-log.ts';
 import { getOrderStreamKey, toOrderStreamEvent } from './order-stream-event.ts';
 import type { Stream, StreamOptions } from './stream.ts';
@@ -24,8 +24,7 @@ export function createOrderStreams(log: EventLog, reads: OrderLogReads, options:
     async subscribe(filter: OrderStreamFilter, streamOptions?: StreamOptions): Promise<Stream> {
       const key = getOrderStreamKey(filter);
       const matches = createOrderMatcher(filter);
-      const stream = await broadcaster.subscribe(key, streamOptions);
-      return matches === undefined ? stream : filterStream(stream, matches);
+      return broadcaster.subscribe(key, streamOptions, matches && filterItems(matches));
     },
     toEvent: toOrderStreamEvent,
     /** Ends all streams. New subscriptions are possible afterwards. */

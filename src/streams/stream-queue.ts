@@ -1,83 +1,96 @@
 import type { StreamEvent, StreamItem, StreamPosition } from './stream.ts';
 
 /**
- * Creates the queue of a stream. When it is full, a gap replaces it, which later entries extend until it is read.
+ * Queue of a stream. When it is full, a gap replaces it, which later entries extend until it is read.
  *
- * @param size - Maximum number of entries that wait.
- * @param onChange - Called when something waits.
+ * A class, since a process has thousands: closures of each would take most of the memory of an idle stream.
  */
-export function createStreamQueue(size: number, onChange: () => void) {
-  let queue: (StreamEvent | StreamPosition)[] = [];
-  let gap: { from: number; to: number } | undefined;
-  /** Entries up to here are queued, left out as a gap, or do not concern the subscriber. */
-  let position = 0;
+export class StreamQueue {
+  readonly #size: number;
+  #queue: (StreamEvent | StreamPosition)[] = [];
+  #gap: { readonly from: number; readonly to: number } | undefined;
+  #position = 0;
 
-  /** Returns the first id that waits for the reader. */
-  function getFirstWaiting(): number {
-    const [first] = queue;
-    return gap?.from ?? (first?.type === 'gap' ? first.from : (first?.id ?? position + 1));
+  /** @param size - Maximum number of entries that wait. */
+  constructor(size: number) {
+    this.#size = size;
+  }
+
+  /** Entries up to here are queued, left out as a gap, or do not concern the subscriber. */
+  get position(): number {
+    return this.#position;
+  }
+
+  get isEmpty(): boolean {
+    return this.#queue.length === 0 && this.#gap === undefined;
+  }
+
+  /** Begins at a position, after a gap if entries before it are missing. */
+  begin(at: number, missed?: { readonly from: number; readonly to: number }): void {
+    this.#position = at;
+    if (missed !== undefined) this.#queue.push({ type: 'gap', from: missed.from, to: missed.to });
+  }
+
+  push(item: StreamItem): void {
+    if (item.id <= this.#position) return;
+    if (this.#gap === undefined && this.#queue.length < this.#size) {
+      // A first `push` would reserve 17 places for each subscriber.
+      if (this.#queue.length === 0) this.#queue = [item];
+      else this.#queue.push(item);
+    } else {
+      // Later entries extend the gap until it is read.
+      this.#gap = { from: this.#getFirstWaiting(), to: item.id };
+      this.#queue = [];
+    }
+    this.#position = item.id;
+  }
+
+  /** Adds a page of the log up to a position. The page may exceed the size of the queue. */
+  append(items: readonly StreamItem[], through: number): void {
+    this.#queue.push(...items.filter(({ id }) => id > this.#position));
+    this.#position = Math.max(this.#position, through);
+  }
+
+  /** Adds a position without an entry. */
+  advance(to: number): void {
+    this.#position = to;
+    this.#queue.push({ type: 'position', id: to });
   }
 
   /** Adds a gap between two positions, whose entries have been deleted. */
-  function skip(after: number, through: number): void {
-    const from = Math.max(after, position) + 1;
+  skip(after: number, through: number): void {
+    const from = Math.max(after, this.#position) + 1;
     if (from > through) return;
-    queue.push({ type: 'gap', from, to: through });
-    position = through;
-    onChange();
+    this.#queue.push({ type: 'gap', from, to: through });
+    this.#position = through;
   }
 
-  return {
-    get position(): number {
-      return position;
-    },
-    get isEmpty(): boolean {
-      return queue.length === 0 && gap === undefined;
-    },
-    /** Begins at a position, after a gap if entries before it are missing. */
-    begin(at: number, missed?: { readonly from: number; readonly to: number }): void {
-      position = at;
-      if (missed !== undefined) queue.push({ type: 'gap', ...missed });
-    },
-    push(item: StreamItem): void {
-      if (item.id <= position) return;
-      if (gap === undefined && queue.length < size) {
-        // A first `push` would reserve 17 places for each subscriber.
-        if (queue.length === 0) queue = [item];
-        else queue.push(item);
-      } else {
-        // Later entries extend the gap until it is read.
-        gap = { from: getFirstWaiting(), to: item.id };
-        queue = [];
-      }
-      position = item.id;
-      onChange();
-    },
-    /** Adds a page of the log up to a position. The page may exceed the size of the queue. */
-    append(items: readonly StreamItem[], through: number): void {
-      queue.push(...items.filter(({ id }) => id > position));
-      position = Math.max(position, through);
-    },
-    /** Adds a position without an entry. */
-    advance(to: number): void {
-      position = to;
-      queue.push({ type: 'position', id: to });
-      onChange();
-    },
-    skip,
-    /** Replaces the queue by a gap up to the start of an epoch, whose entries follow it. */
-    restart(first: number): void {
-      queue = [{ type: 'gap', from: getFirstWaiting(), to: first - 1 }];
-      gap = undefined;
-      position = first - 1;
-      onChange();
-    },
-    /** Removes what waits, and returns it. */
-    take(): (StreamEvent | StreamPosition)[] {
-      const events: (StreamEvent | StreamPosition)[] = gap === undefined ? queue : [{ type: 'gap', ...gap }, ...queue];
-      gap = undefined;
-      queue = [];
-      return events;
-    },
-  };
+  /** Replaces the queue by a gap up to the start of an epoch, whose entries follow it. */
+  restart(first: number): void {
+    this.#queue = [{ type: 'gap', from: this.#getFirstWaiting(), to: first - 1 }];
+    this.#gap = undefined;
+    this.#position = first - 1;
+  }
+
+  /** Removes the first that waits. */
+  shift(): StreamEvent | StreamPosition | undefined {
+    if (this.#gap === undefined) return this.#queue.shift();
+    const { from, to } = this.#gap;
+    this.#gap = undefined;
+    return { type: 'gap', from, to };
+  }
+
+  /** Removes what waits, and returns it. */
+  take(): (StreamEvent | StreamPosition)[] {
+    const gap = this.#gap === undefined ? undefined : this.shift();
+    const events = gap === undefined ? this.#queue : [gap, ...this.#queue];
+    this.#queue = [];
+    return events;
+  }
+
+  /** Returns the first id that waits for the reader. */
+  #getFirstWaiting(): number {
+    const [first] = this.#queue;
+    return this.#gap?.from ?? (first?.type === 'gap' ? first.from : (first?.id ?? this.#position + 1));
+  }
 }

@@ -105,8 +105,8 @@ export const PLANTED_RETENTION: readonly PlantedFault[] = [
     area: 'retention',
     store: 'memory',
     file: 'src/streams/stream-queue.ts',
-    find: "queue.push({ type: 'gap', from, to: through });\n    position = through;",
-    replace: "queue.push({ type: 'gap', from, to: through + 1 });\n    position = through + 1;",
+    find: "this.#queue.push({ type: 'gap', from, to: through });\n    this.#position = through;",
+    replace: "this.#queue.push({ type: 'gap', from, to: through + 1 });\n    this.#position = through + 1;",
   },
   {
     name: 'the document of an order that is created after its end is deleted',

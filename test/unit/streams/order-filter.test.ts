@@ -2,10 +2,10 @@ import type { Order, OrderStreamFilter } from 'intentbook';
 import { OrderBookError } from 'intentbook';
 import { describe, expect, test } from 'vitest';
 import { parseStreamLimits } from '../../../src/limits/stream-limits.ts';
-import { createOrderMatcher, filterStream } from '../../../src/streams/order-filter.ts';
+import { createOrderMatcher, filterItems } from '../../../src/streams/order-filter.ts';
 import { ALL_ORDERS, toOwnerKey, toUidKey } from '../../../src/streams/order-log.ts';
 import { getOrderStreamKey, toOrderStreamEvent } from '../../../src/streams/order-stream-event.ts';
-import type { Stream, StreamEvent } from '../../../src/streams/stream.ts';
+import type { StreamEvent, StreamItem } from '../../../src/streams/stream.ts';
 
 const address = (digit: string) => `0x${digit.repeat(40)}` as const;
 const [A, B, C] = [address('a'), address('b'), address('c')];
@@ -61,101 +61,25 @@ describe('matcher of a filter', () => {
   });
 });
 
-/** A stream that returns the given batches, then ends. */
-function streamOf(...batches: readonly (readonly StreamEvent[])[]) {
-  const left = [...batches];
-  const calls = { taken: 0, left: 0 };
-  const stream: Stream = {
-    start: 7,
-    backlog: 3,
-    position: 9,
-    async take() {
-      calls.taken++;
-      return left.shift() ?? [];
-    },
-    leave: () => void calls.left++,
-    async *[Symbol.asyncIterator]() {},
-  };
-  return { stream, calls };
-}
-
-const item = (id: number, changes: Partial<Order> = {}): StreamEvent => ({
+const item = (id: number, changes: Partial<Order> = {}): StreamItem => ({
   type: 'item',
   id,
   event: 'order',
   data: JSON.stringify(order(changes)),
 });
 const GAP: StreamEvent = { type: 'gap', from: 1, to: 2 };
-const WITHDRAWN: StreamEvent = { type: 'item', id: 5, event: 'withdrawn', data: '{"id":"0x01"}' };
+const WITHDRAWN: StreamItem = { type: 'item', id: 5, event: 'withdrawn', data: '{"id":"0x01"}' };
 
-describe('filtered stream', () => {
-  const isSale = ({ kind }: Order) => kind === 'sell';
-
-  test('omits other orders, and keeps gaps and withdrawn orders', async () => {
-    const sale = item(3);
-    const { stream, calls } = streamOf([GAP, item(4, { kind: 'buy' }), sale, WITHDRAWN]);
-    const filtered = filterStream(stream, isSale);
-    expect([filtered.start, filtered.backlog]).toEqual([7, 3]);
-    expect(await filtered.take()).toEqual([GAP, sale, WITHDRAWN]);
-    filtered.leave();
-    expect(calls.left).toBe(1);
+describe('filter of the items of a stream', () => {
+  test('keeps orders that match, and withdrawn orders', () => {
+    const keeps = filterItems(({ kind }) => kind === 'sell');
+    expect([item(3), item(4, { kind: 'buy' }), WITHDRAWN].map(keeps)).toEqual([true, false, true]);
   });
 
-  test('keeps gaps and withdrawn orders even if no order matches', async () => {
-    const { stream } = streamOf([GAP], [WITHDRAWN]);
-    const filtered = filterStream(stream, () => false);
-    expect([await filtered.take(), await filtered.take(), await filtered.take()]).toEqual([[GAP], [WITHDRAWN], []]);
-  });
-
-  test('waits for the next batch if no event of a batch is left', async () => {
-    const sale = item(9);
-    const { stream, calls } = streamOf([item(8, { kind: 'buy' })], [sale]);
-    expect(await filterStream(stream, isSale).take()).toEqual([sale]);
-    expect(calls.taken).toBe(2);
-  });
-
-  test('returns its position after many orders that do not match', async () => {
-    const buys = Array.from({ length: 64 }, (_, i) => item(i + 1, { kind: 'buy' }));
-    const filtered = filterStream(streamOf(buys, buys, buys, [item(9)]).stream, isSale);
-    expect(await filtered.take()).toEqual([{ type: 'position', id: 64 }]);
-    expect(await filtered.take()).toEqual([item(9)]);
-    expect(filtered.position).toBe(9);
-  });
-
-  test('ends with its source, and leaves it when the reader stops', async () => {
-    const sales = [item(1), item(2)];
-    const whole = streamOf(sales, [item(3, { kind: 'buy' })], [item(4)]);
-    const read: StreamEvent[] = [];
-    for await (const event of filterStream(whole.stream, isSale)) read.push(event);
-    expect(read).toEqual([...sales, item(4)]);
-    expect(whole.calls.left).toBe(1);
-
-    const stopped = streamOf(sales);
-    for await (const _ of filterStream(stopped.stream, isSale)) break;
-    expect(stopped.calls.left).toBe(1);
-  });
-
-  test('ends a pending read when the reader stops', async () => {
-    let end: (events: readonly StreamEvent[]) => void = () => {};
-    const waiting: Stream = {
-      ...streamOf().stream,
-      take: () =>
-        new Promise((resolve) => {
-          end = resolve;
-        }),
-      leave: () => end([]),
-    };
-    const events = filterStream(waiting, isSale)[Symbol.asyncIterator]();
-    const pending = events.next();
-    expect(await events.return?.()).toEqual({ done: true, value: undefined });
-    expect(await pending).toEqual({ done: true, value: undefined });
-  });
-
-  test('parses an event once for several subscribers', async () => {
+  test('parses an item once for several subscribers', () => {
     const event = item(1);
     const seen: Order[] = [];
-    const keep = (parsed: Order) => seen.push(parsed) > 0;
-    for (const _ of [1, 2]) await filterStream(streamOf([event]).stream, keep).take();
+    for (const _ of [1, 2]) filterItems((parsed) => seen.push(parsed) > 0)(event);
     expect(seen[0]).toBe(seen[1]);
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { LogPage, StreamEvent, StreamItem, StreamPosition } from '../../../src/streams/stream.ts';
-import type { SubscriberOptions } from '../../../src/streams/subscriber.ts';
-import { createSubscriber } from '../../../src/streams/subscriber.ts';
+import { StreamSubscriber, type SubscriberHost, type SubscriberOptions } from '../../../src/streams/subscriber.ts';
 
 const item = (id: number): StreamItem => ({ type: 'item', id, event: 'order', data: `{"n":${id}}` });
 const page = (through: number, ...ids: number[]): LogPage => ({ items: ids.map(item), through });
@@ -9,18 +8,23 @@ const shown = (events: readonly (StreamEvent | StreamPosition)[]) =>
   events.map((event) => (event.type === 'gap' ? `${event.from}..${event.to}` : event.id));
 
 /** A subscriber whose broadcaster is at `at`, and whose own reads of the log return `pages`, in order. */
-function fixture(changes: Partial<SubscriberOptions> & { at?: number; pages?: (() => Promise<LogPage>)[] } = {}) {
-  const { at = 0, pages = [], ...options } = changes;
+function fixture(
+  changes: Partial<SubscriberHost> & {
+    at?: number;
+    pages?: (() => Promise<LogPage>)[];
+    matches?: SubscriberOptions['matches'];
+  } = {},
+) {
+  const { at = 0, pages = [], matches, ...options } = changes;
   const calls: string[] = [];
   const failures: unknown[] = [];
   const broadcaster: { position: number | undefined } = { position: at };
-  const subscriber = createSubscriber({
-    key: 'a',
+  const host: SubscriberHost = {
     queueSize: 3,
     resumeLimit: 10,
     position: () => broadcaster.position,
-    resume: async (after, key, last) => {
-      calls.push(`resume ${key} ${after}..${last}`);
+    resume: async ({ options }, after, last) => {
+      calls.push(`resume ${options.key} ${after}..${last}`);
       const next = pages.shift();
       return next === undefined ? { items: [], through: last } : next();
     },
@@ -29,7 +33,8 @@ function fixture(changes: Partial<SubscriberOptions> & { at?: number; pages?: ((
     onLeave: () => void calls.push('leave'),
     onFailure: (failure) => void failures.push(failure),
     ...options,
-  });
+  };
+  const subscriber = new StreamSubscriber(host, { key: 'a', matches });
   return { subscriber, calls, failures, broadcaster };
 }
 
@@ -276,6 +281,46 @@ describe('stream subscriber of a log that has lost entries', () => {
     empty.subscriber.restart(END + 1, END + 1);
     empty.subscriber.push(item(END + 1));
     expect(shown(await empty.subscriber.take())).toEqual([END + 1]);
+  });
+});
+
+describe('stream subscriber with a filter', () => {
+  const isEven = ({ id }: StreamItem) => id % 2 === 0;
+
+  test('receives the items that match, of a page and of the broadcaster', async () => {
+    const { subscriber } = fixture({ at: 4, matches: isEven, pages: [async () => page(4, 2, 3, 4)] });
+    await subscriber.begin(1, 4);
+    expect(shown(await subscriber.take())).toEqual([2, 4]);
+    const next = subscriber.take();
+    await new Promise((resolve) => setImmediate(resolve));
+    for (const id of [5, 6, 7]) subscriber.push(item(id));
+    expect(shown(await next)).toEqual([6]);
+  });
+
+  test('keeps its queue for items that match', async () => {
+    const { subscriber } = fixture({ matches: isEven });
+    await subscriber.begin(0, 0);
+    for (const id of [1, 2, 3, 4, 5, 6]) subscriber.push(item(id));
+    expect(shown(await subscriber.take())).toEqual([2, 4, 6]);
+  });
+
+  test('receives gaps', async () => {
+    const { subscriber } = fixture({ matches: () => false });
+    await subscriber.begin(0, 0);
+    subscriber.skip(3, 5);
+    expect(shown(await subscriber.take())).toEqual(['4..5']);
+  });
+
+  test('receives a position after a long page without an item that matches', async () => {
+    const pages = [async () => page(128, 1, 3), async () => page(130, 129)];
+    const { subscriber } = fixture({ at: 130, resumeLimit: 500, matches: isEven, pages });
+    await subscriber.begin(0, 130);
+    expect(await subscriber.take()).toEqual([{ type: 'position', id: 128 }]);
+    const next = subscriber.take();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(subscriber.position).toBe(130);
+    subscriber.push(item(132));
+    expect(shown(await next)).toEqual([132]);
   });
 });
 
