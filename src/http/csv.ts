@@ -40,8 +40,8 @@ export async function streamCsv<T>(
     try {
       yield header;
       for (let page = first; page.done !== true; page = await iterator.next()) {
+        await nextStep(work); // the page was read in another one
         yield page.value.map(toLine).join('');
-        await nextStep(work);
       }
     } finally {
       await iterator.return?.();

@@ -1,6 +1,7 @@
 import type { KnownBook } from '../../account-tools/account-books.ts';
 import type { AccountTools } from '../../account-tools/account-tools.ts';
 import { assertNotAborted, type ReadOptions } from '../../concurrency/abort.ts';
+import { nextStep } from '../../concurrency/steps.ts';
 import { OrderBookError } from '../../errors.ts';
 import type { TradeCursor } from '../../ports/chain-store.ts';
 import type { Address } from '../../protocol/hex.ts';
@@ -119,6 +120,7 @@ async function* readOrders(
     assertNotAborted(work.signal);
     const query = cursor === undefined ? { owner, limit } : { owner, limit, cursor };
     const { orders, next } = await book.book.orders.rendered.list(query, work);
+    await nextStep(work);
     yield orders.map((order) => toOrderRow(book, order));
     if (next === undefined) return;
     cursor = formatCursor(next);
