@@ -40,7 +40,7 @@ const ENTRIES = {
   client: 'adapters/client/index.ts',
   solver: 'apps/solver/index.ts',
   server: 'apps/server/index.ts',
-  cli: 'apps/cli/main.ts',
+  cli: 'apps/cli/start.ts',
   prometheus: 'adapters/prometheus/index.ts',
   otel: 'adapters/otel/index.ts',
   diagnostics: 'adapters/diagnostics/index.ts',

@@ -9,7 +9,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { defaultLocation } from '../../../apps/server/books/open-accounts.ts';
 import { planServer } from '../../../apps/server/config/plan.ts';
 import { account, signOrder } from '../../support/orders.ts';
-import { addressOf, cleanUp, intentbook, type Spawned, scratch } from './process.ts';
+import { addressOf, CLI, cleanUp, intentbook, run, type Spawned, scratch } from './process.ts';
 
 afterEach(cleanUp);
 
@@ -202,6 +202,16 @@ describe('server stop', () => {
     await waiting.printed(/already has a writer/);
     waiting.child.kill('SIGTERM');
     expect(await waiting.ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+  });
+
+  test('while the program loads ends it, as the first process of a container', async () => {
+    // The signal is sent when the first handler was added: before that, such a process ignores it.
+    const signals = `const { pid } = process;
+      Object.defineProperty(process, 'pid', { value: 1 });
+      process.once('newListener', () => process.nextTick(() => process.kill(pid, 'SIGTERM')));`;
+    const flags = ['--import', `data:text/javascript,${encodeURIComponent(signals)}`];
+    const server = run(process.execPath, [...flags, CLI, 'serve', '--port', '0', '--db', ':memory:']);
+    expect(await server.ended).toEqual({ code: 143, signal: null, stdout: '', stderr: '' });
   });
 
   test('completes a running request, accepts no new ones and keeps acknowledged orders', async () => {
