@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import type { Domain, Store } from 'intentbook';
 import { headerLine, type OrderLine, orderLine, parseLine, type Trailer, trailerLine } from './book-file.ts';
 import { addToRanges, getGaps, isOlder, type OrderGap, type OrderKey, type OrderRange } from './export-ranges.ts';
-import { openOutput, STANDARD_OUTPUT } from './output.ts';
+import { nameFile, openOutput, STANDARD_OUTPUT } from './output.ts';
 import type { Progress } from './progress.ts';
 import { readLines } from './read-file.ts';
 import { countOrders, readPages } from './walk.ts';
@@ -69,6 +69,8 @@ export async function exportBook(store: Store, domain: Domain, path: string, pro
     await output.write(trailerLine(trailer));
     await output.sync();
     return { ...trailer, resumed: begun.orders, left };
+  } catch (error) {
+    throw nameFile(path, error);
   } finally {
     await output.close();
   }

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { BOOK_SETTINGS, COMMON_SETTINGS } from '../settings/book-settings.ts';
 import { SERVER_SETTINGS } from '../settings/server-settings.ts';
 import { describeSetting, type Setting, toPlainText } from '../settings/setting.ts';
+import { nameFile } from './output.ts';
 
 /** Settings that a new configuration file shows. The others are in the reference. */
 const SERVER_KEYS = ['host', 'port', 'metricsPort', 'trustedProxies', 'operatorToken', 'accounts'] as const;
@@ -68,10 +69,14 @@ function comment(key: string, setting: Setting, indent: string): string {
 export async function initConfig(file: string, chain: string | number): Promise<string> {
   const path = resolve(file);
   const schema = existsSync(resolve(dirname(path), SCHEMA)) ? SCHEMA : undefined;
-  await writeFile(path, configTemplate(chain, schema), { flag: 'wx', mode: 0o600 }).catch((cause: unknown) => {
+  await writeFile(path, configTemplate(chain, schema), { flag: 'wx', mode: 0o600 }).catch(async (cause: unknown) => {
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+    // Otherwise the next attempt would find it.
+    if (Object(cause).syscall === 'write') await rm(path, { force: true });
     if (code === 'EEXIST') throw new Error(`the file "${path}" already exists`);
-    throw code === 'ENOENT' ? new Error(`the folder "${dirname(path)}" does not exist; create it first`) : cause;
+    throw code === 'ENOENT'
+      ? new Error(`the folder "${dirname(path)}" does not exist; create it first`)
+      : nameFile(path, cause);
   });
   return path;
 }

@@ -41,6 +41,13 @@ export async function openOutput(path: string, size = 0): Promise<Output> {
   };
 }
 
+/** Adds the name of its file to an error of the system, which names the file of a failed `open` only. */
+export function nameFile(path: string, error: unknown): unknown {
+  if (error instanceof Error && 'syscall' in error && !('path' in error))
+    error.message = `the file "${path}" cannot be written: ${error.message}`;
+  return error;
+}
+
 /** Writes at the pace of the reader. */
 function writeToReader(text: string): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname, extname } from 'node:path';
-import { PRIVATE, STANDARD_OUTPUT } from '../output.ts';
+import { nameFile, PRIVATE, STANDARD_OUTPUT } from '../output.ts';
 import type { Progress } from '../progress.ts';
 import type { Table } from './columns.ts';
 import type { TableWriter } from './table-writer.ts';
@@ -38,7 +38,7 @@ export async function exportTable(
     return { table: name, rows, cursor: table.cursor };
   } catch (error) {
     await file?.remove();
-    throw error;
+    throw nameFile(path, error);
   } finally {
     await file?.close();
   }
