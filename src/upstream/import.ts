@@ -176,7 +176,7 @@ async function retry(book: UpstreamBook, owner: Address, task: OwnerTask, read: 
   if (task.phase === 'current')
     return now - (task.began ?? 0) < WHOLE ? { due: now + RETRY, value: task } : { due: now, value: repass(task, now) };
   if (task.limit > 1) return { due, value: { ...task, limit: Math.ceil(task.limit / 2) } };
-  if (!(await canReadOthers(upstream, owner, task))) return { due: clock.now() + RETRY, value: task };
+  if (!(await canReadOthers(book, owner, task))) return { due: clock.now() + RETRY, value: task };
   const { last: _last, ...rest } = task;
   const row = `row ${task.offset} of the ${task.phase} of ${owner}`;
   onFailure(new Error(`${upstream.name} cannot list ${row}: skipped`));
@@ -185,17 +185,22 @@ async function retry(book: UpstreamBook, owner: Address, task: OwnerTask, read: 
   return { due, value: { ...rest, offset, floor: offset, skipped: task.skipped + 1 } };
 }
 
-/** Returns whether other rows can be read. Otherwise the other book fails, and not the row. */
+/**
+ * Returns whether other rows can be read. Otherwise the other book fails, and not the row. A page beyond the end, which
+ * has no rows, counts after a day only: a book that cannot read any row may return it.
+ */
 async function canReadOthers(
-  upstream: UpstreamBook['upstream'],
+  { upstream, clock }: UpstreamBook,
   owner: Address,
-  { phase, offset }: OwnerTask,
+  { phase, offset, began = 0 }: OwnerTask,
 ): Promise<boolean> {
   // Adjacent rows may be damaged as well, and the first row.
   for (const other of [offset + 1, offset + 2, offset + PAGE, 0]) {
     const page = { offset: other, limit: 1 };
     const read = await (phase === 'trades' ? upstream.listTrades({ owner }, page) : upstream.listOrders(owner, page));
-    if (read.status === 'read') return true;
+    if (read.status !== 'read') continue;
+    const { length } = 'rows' in read.value ? read.value.rows : read.value;
+    if (length > 0 || clock.now() - began > DAY) return true;
   }
   return false;
 }

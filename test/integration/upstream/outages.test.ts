@@ -47,6 +47,32 @@ describe('while each read of the other book has status 502', () => {
   });
 });
 
+describe('while no row of the other book can be read, and pages beyond the end are empty', () => {
+  test('an import leaves out no row', async () => {
+    const here = await world();
+    const uids = await postElsewhere(here, 60);
+    for (const [row] of uids.entries()) here.upstream.broken.add(row);
+    await here.book.upstream?.follow({ owners: [here.alice.address] });
+    await here.pass(120_000, 1000);
+    here.upstream.broken.clear();
+    await untilCurrent(here);
+    expect(await here.book.upstream?.owner(here.alice.address)).toMatchObject({ skipped: 0, orders: 60 });
+    expect(await listOwn(here)).toEqual([...uids].reverse());
+  });
+
+  test('an import leaves out the only row of an owner after a day', async () => {
+    const here = await world();
+    await postElsewhere(here, 1);
+    here.upstream.broken.add(0);
+    await here.book.upstream?.follow({ owners: [here.alice.address] });
+    await here.pass(60_000, 1000);
+    await here.pass(86_000_000, 600_000);
+    expect(await here.book.upstream?.owner(here.alice.address)).toMatchObject({ skipped: 0 });
+    await here.pass(1_000_000, 20_000);
+    expect(await here.book.upstream?.owner(here.alice.address)).toMatchObject({ skipped: 1 });
+  });
+});
+
 test('an import does not end with the list of a failover, which may be far behind', async () => {
   const here = await world();
   const uids = await postElsewhere(here, 30);
