@@ -14,9 +14,12 @@ export interface DriverSettings {
   readonly driverBanTime: number;
 }
 
+/** UIDs, hashes, addresses and numbers. */
+const VALUES = /0x[0-9a-f]{40,}|\d+/gi;
+
 /**
  * Runs the auctions of a book until it is closed. A problem of a driver is reported as a failure of the book when it
- * first occurs, and again after an auction without it.
+ * first occurs, and again after an auction without it. The same problem with another order is not reported again.
  */
 export async function runAuctions(
   book: OrderBook,
@@ -40,9 +43,14 @@ export async function runAuctions(
     banAfter: driverBanAfter ?? 'never',
     banTime: driverBanTime * 1000,
     onRound({ problems }) {
-      const texts = new Set(problems.map(({ driver, step, reason }) => `driver ${driver}: ${step}: ${reason}`));
-      for (const text of texts) if (!reported.has(text)) book.reportError(new Error(text));
-      reported = texts;
+      const found = new Set<string>();
+      for (const { driver, step, reason } of problems) {
+        const source = `driver ${driver}: ${step}: `;
+        const kind = source + reason.replace(VALUES, '');
+        if (!reported.has(kind) && !found.has(kind)) book.reportError(new Error(source + reason));
+        found.add(kind);
+      }
+      reported = found;
     },
     onSettled({ driver, auctionId, reason }) {
       if (reason === undefined) return;

@@ -41,3 +41,15 @@ it('reports a problem of a driver again after an auction without it', async () =
     ['driver a: solve: no route'],
   ]);
 });
+
+it('reports a problem of a driver once if only the order, amounts and ids of each auction are others', async () => {
+  const name = (n: number) => `0x${String(n).repeat(112)}`;
+  const round = (n: number) => [
+    problem('a:1', `order ${name(n)} must be executed with 1 to ${n}000 atoms, got 0`),
+    problem('a:2', `order ${name(n)} must be executed with 1 to ${n}000 atoms, got 0`),
+    problem('a:1', `order ${name(n)} has a limit of 0`),
+    problem('a:1', `order ${name(n + 1)} has a limit of 0`),
+  ];
+  const texts = round(1).map(({ driver, reason }) => `driver ${driver}: solve: ${reason}`);
+  expect(await getReports([round(1), round(2), round(3)])).toEqual([texts.slice(0, 3), [], []]);
+});
