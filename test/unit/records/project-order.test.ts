@@ -104,6 +104,8 @@ describe('progress of an order', () => {
     const [signed, revoked] = [presignature(SELL, 5, true), presignature(SELL, 6, false)];
     const of = presigned();
     expect(computeProgress(of, [])).toMatchObject({ state: 'presignaturePending', quotaClass: 'pending' });
+    const partial = trade(SELL, 6, { sellAmount: '50' });
+    expect(computeProgress(of, [partial])).toMatchObject({ state: 'presignaturePending', quotaClass: 'pending' });
     expect(computeProgress(of, [signed])).toMatchObject({ state: 'open', quotaClass: 'open' });
     expect(computeProgress(of, [signed, revoked])).toMatchObject({
       state: 'presignaturePending',
