@@ -175,7 +175,10 @@ export function natsPublisher(options: NatsPublisherOptions): NatsPublisher {
           const last = await log.last();
           // A log that ends before its copy is another one, or a backup.
           if (last < tail.position)
-            throw new Error(`the stream ${stream} has entry ${tail.position}, but the log ends at ${last}`);
+            throw new Error(
+              `the stream ${stream} has entry ${tail.position}, but the log ends at ${last}; a restored log continues ` +
+                'with its next entry (see "intentbook begin-epoch"), another log needs another stream',
+            );
           break;
         }
         await publish(js, tail, entries);
@@ -213,7 +216,9 @@ async function readTail(
   const { last_seq: sequence, messages } = info.state;
   if (messages === 0) {
     if (after === undefined && sequence > 0)
-      throw new Error(`the stream ${stream} has lost its last message: the option "after" must give its position`);
+      throw new Error(
+        `the stream ${stream} has lost its last message: the option "after" must give its position, or delete the stream`,
+      );
     return { sequence, position: after ?? 0 };
   }
   const message = await streams.getMessage(stream, { seq: sequence });
@@ -224,7 +229,9 @@ async function readTail(
   // Retention may have deleted the entry.
   const [entry] = await log.after(position - 1, 1);
   if (id === String(entry?.id) && !isSameEntry(message.json(), entry))
-    throw new Error(`the stream ${stream} is of another log: its entry ${position} differs`);
+    throw new Error(
+      `the stream ${stream} is of another log: its entry ${position} differs; name another stream, or delete this one`,
+    );
   return { sequence, position };
 }
 

@@ -3,10 +3,12 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { createOrderBook, type EventLog, type OrderBook, type StoredEvent } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { type NatsPublisher, type NatsPublisherOptions, natsPublisher } from 'intentbook/nats';
+import { backupSqlite, sqliteStore } from 'intentbook/sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { HAS_NATS, type NatsServer, natsServer } from '../../support/nats-server.ts';
 import { account, SEPOLIA, signCancellation, signOrder } from '../../support/orders.ts';
 import { until } from '../channels/channel-fixture.ts';
+import { temporaryFile } from '../stores/temporary.ts';
 
 interface Message {
   readonly subject: string;
@@ -74,6 +76,11 @@ describe.skipIf(!HAS_NATS)('NATS publisher', () => {
     }
     return found;
   }
+
+  /** The report of a log that ends before its stream. */
+  const ended = (entry: number, last: number) =>
+    `Error: the stream ${stream} has entry ${entry}, but the log ends at ${last}; ` +
+    'a restored log continues with its next entry (see "intentbook begin-epoch"), another log needs another stream';
 
   const reached = (publisher: NatsPublisher, id: number) => until(() => publisher.position === id);
 
@@ -157,6 +164,33 @@ describe.skipIf(!HAS_NATS)('NATS publisher', () => {
     expect((await messages()).map(({ id }) => id)).toEqual(['6']);
   });
 
+  test('continues the stream of a restored log with its next entry', async () => {
+    using file = temporaryFile();
+    using backup = temporaryFile();
+    await book.close();
+    const open = async (path: string) => {
+      book = createOrderBook({ chainId: SEPOLIA, store: sqliteStore({ path }) });
+      await book.start();
+    };
+    await open(file.path);
+    await submit(2);
+    await backupSqlite({ from: file.path, to: backup.path });
+    await submit(1, 2);
+    const first = publish();
+    await reached(first, 3);
+    await first.stop();
+    await book.close();
+    await open(backup.path);
+    const second = publish();
+    await until(() => failures.length > 0);
+    expect(failures.map(String)).toEqual([ended(3, 2)]);
+    await submit(1, 3);
+    const last = await book.log.last();
+    await reached(second, last);
+    await second.stop();
+    expect((await messages()).map(({ id }) => id)).toEqual(['1', '2', '3', `gap-${last - 1}`, String(last)]);
+  });
+
   test('reports a stream of another log once, and adds nothing to it', async () => {
     await submit(2);
     await reached(publish(), 2);
@@ -166,7 +200,7 @@ describe.skipIf(!HAS_NATS)('NATS publisher', () => {
     await until(() => failures.length > 0);
     await publisher.stop();
     await other.close();
-    expect(failures.map(String)).toEqual([`Error: the stream ${stream} has entry 2, but the log ends at 0`]);
+    expect(failures.map(String)).toEqual([ended(2, 0)]);
     await connection.request(`${stream}.created`, '"of something else"');
     const confused = publish();
     await until(() => failures.length > 1);
@@ -187,7 +221,9 @@ describe.skipIf(!HAS_NATS)('NATS publisher', () => {
     await until(() => failures.length > 0 || publisher.position === 3);
     await publisher.stop();
     await other.close();
-    expect(failures.map(String)).toEqual([`Error: the stream ${stream} is of another log: its entry 2 differs`]);
+    expect(failures.map(String)).toEqual([
+      `Error: the stream ${stream} is of another log: its entry 2 differs; name another stream, or delete this one`,
+    ]);
     await submit(1, 9);
     await until(async () => (await messages()).length === 3);
     expect((await messages()).map(({ body }) => body)).toEqual(await book.log.after(0, 1000));
