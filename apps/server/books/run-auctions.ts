@@ -14,8 +14,8 @@ export interface DriverSettings {
   readonly driverBanTime: number;
 }
 
-/** UIDs, hashes, addresses and numbers. */
-const VALUES = /0x[0-9a-f]{40,}|\d+/gi;
+/** UIDs, hashes, addresses, amounts and ids. A status has fewer digits. */
+const VALUES = /0x[0-9a-f]{40,}|\d{4,}/gi;
 
 /**
  * Runs the auctions of a book until it is closed. A problem of a driver is reported as a failure of the book when it
