@@ -12,7 +12,6 @@ export { DeadlineError, withDeadline } from './concurrency/deadline.ts';
 export { type Lazy, lazy } from './concurrency/lazy.ts';
 export { createServiceFetch, parseHttpDate, parseRetryAfter } from './concurrency/service-fetch.ts';
 export { createWorker } from './concurrency/worker.ts';
-export { setTickScheduler, yieldToEventLoop } from './concurrency/yield.ts';
 export { accelerateKeccak, keccak256 } from './crypto/keccak.ts';
 export { recoverPacked } from './crypto/packed.ts';
 export { SOLVER_ERROR_CODES } from './errors.ts';
@@ -46,7 +45,7 @@ export {
 } from './limits/index.ts';
 export { callListener, createFailureReporter } from './listeners.ts';
 export { assertSameChain } from './ports/chain-source.ts';
-export { readMonotonic } from './ports/clock.ts';
+export { readMonotonic, setTickScheduler, yieldToEventLoop } from './ports/clock.ts';
 export { assertSameDomain } from './ports/store.ts';
 export { array, bytes, bytes32, decodeWords, type Encoded, encodeCall, tuple, word } from './protocol/abi-encoding.ts';
 export { affiliateDomainSeparator, PRODUCTION_DOMAIN_NAME } from './protocol/affiliate.ts';

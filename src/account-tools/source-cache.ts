@@ -1,7 +1,6 @@
 import { setBounded } from '../concurrency/bounded-map.ts';
 import { withDeadline } from '../concurrency/deadline.ts';
-import { thenAlways } from '../concurrency/yield.ts';
-import { type Clock, readMonotonic } from '../ports/clock.ts';
+import { type Clock, readMonotonic, thenAlways } from '../ports/clock.ts';
 import { AccountError } from './account-error.ts';
 import type { SourceObserver, SourceSubject } from './observations.ts';
 

@@ -2,9 +2,8 @@ import type { AccountTools } from '../account-tools/account-tools.ts';
 import { recordPrunedBefore } from '../account-tools/pruned-notifications.ts';
 import { createClockWatch } from '../concurrency/clock-watch.ts';
 import { createWorker, type Worker } from '../concurrency/worker.ts';
-import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { AccountStore } from '../ports/account-store.ts';
-import { readMonotonic } from '../ports/clock.ts';
+import { readMonotonic, yieldToEventLoop } from '../ports/clock.ts';
 
 /** Rows that are deleted in one step. */
 const BATCH_SIZE = 128;

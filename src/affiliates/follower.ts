@@ -1,9 +1,8 @@
 import type { KnownBook } from '../account-tools/account-books.ts';
 import type { AccountTools } from '../account-tools/account-tools.ts';
 import { createWorker } from '../concurrency/worker.ts';
-import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { AffiliateStore } from '../ports/affiliate-store.ts';
-import { readMonotonic } from '../ports/clock.ts';
+import { readMonotonic, yieldToEventLoop } from '../ports/clock.ts';
 import type { NotificationStore } from '../ports/notification-store.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { type Hex, UNKNOWN_HASH } from '../protocol/hex.ts';

@@ -1,7 +1,6 @@
 import { AccountError } from '../account-tools/account-error.ts';
 import type { AccountTools } from '../account-tools/account-tools.ts';
 import { findTokens, type OrderTokens } from '../account-tools/token-labels.ts';
-import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import type {
   AffiliateStatistics,
@@ -9,6 +8,7 @@ import type {
   StatisticsCall,
   StatisticsResponse,
 } from '../ports/affiliate-statistics.ts';
+import { yieldToEventLoop } from '../ports/clock.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import type { Address } from '../protocol/hex.ts';
 import { formatIsoDate } from '../records/order-json.ts';

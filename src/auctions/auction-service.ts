@@ -1,7 +1,6 @@
 import { createDeadlineLimiter } from '../concurrency/deadline.ts';
-import { thenAlways } from '../concurrency/yield.ts';
 import { OrderBookError } from '../errors.ts';
-import { seconds } from '../ports/clock.ts';
+import { seconds, thenAlways } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { CompetitionStatus } from '../records/competition-status.ts';

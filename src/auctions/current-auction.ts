@@ -1,5 +1,4 @@
-import { thenAlways } from '../concurrency/yield.ts';
-import { type Clock, isRecent, readMonotonic, seconds } from '../ports/clock.ts';
+import { type Clock, isRecent, readMonotonic, seconds, thenAlways } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { AuctionSelection } from './auction-api.ts';

@@ -1,4 +1,4 @@
-import { yieldToEventLoop } from '../concurrency/yield.ts';
+import { yieldToEventLoop } from '../ports/clock.ts';
 import type { OrderCursor, Store, StoredOrder } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { isAfterGap } from '../records/log-gap.ts';

@@ -1,4 +1,4 @@
-import { yieldToEventLoop } from '../concurrency/yield.ts';
+import { yieldToEventLoop } from '../ports/clock.ts';
 import type { Auction, AuctionOrder } from './auction-order.ts';
 
 /** An auction as JSON in UTF-8, as the HTTP interface sends it. */

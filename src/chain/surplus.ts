@@ -1,8 +1,8 @@
 import { type AbortState, assertNotAborted, countRows, type ReadOptions } from '../concurrency/abort.ts';
 import { setBounded } from '../concurrency/bounded-map.ts';
 import { nextStep } from '../concurrency/steps.ts';
-import { thenAlways } from '../concurrency/yield.ts';
 import type { TradeChainEvent, TradeCursor } from '../ports/chain-store.ts';
+import { thenAlways } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { OrderKind } from '../protocol/order.ts';

@@ -1,6 +1,5 @@
-import type { Clock } from '../ports/clock.ts';
+import { type Clock, thenAlways } from '../ports/clock.ts';
 import { AbortedError, type AbortState, onAbort } from './abort.ts';
-import { thenAlways } from './yield.ts';
 
 /** Maximum number of concurrent requests per queue. See docs/internals/decisions.md#d2-2. */
 const MAX_PER_QUEUE = 4;

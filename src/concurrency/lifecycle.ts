@@ -1,5 +1,5 @@
+import { thenAlways } from '../ports/clock.ts';
 import { StoreError } from '../ports/store.ts';
-import { thenAlways } from './yield.ts';
 
 /** The steps of a component's start and close. `T` is the state that exists while it runs. */
 export interface LifecycleSteps<T> {

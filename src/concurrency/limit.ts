@@ -1,4 +1,4 @@
-import { yieldToEventLoop } from './yield.ts';
+import { yieldToEventLoop } from '../ports/clock.ts';
 
 /**
  * Creates a queue of several clients, which take turns: one with many values does not delay the values of the others.

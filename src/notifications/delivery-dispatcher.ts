@@ -1,9 +1,8 @@
 import type { AccountTools } from '../account-tools/account-tools.ts';
 import { withDeadline } from '../concurrency/deadline.ts';
 import { createWorker, type Worker } from '../concurrency/worker.ts';
-import { thenAlways } from '../concurrency/yield.ts';
 import type { Channel, DeliveryResult } from '../ports/channel.ts';
-import { readMonotonic } from '../ports/clock.ts';
+import { readMonotonic, thenAlways } from '../ports/clock.ts';
 import type { ClaimedDelivery } from '../ports/delivery-store.ts';
 import { formatError } from '../validation/error-text.ts';
 import { createHashedId, getUnsubscribePath } from './hashed-ids.ts';

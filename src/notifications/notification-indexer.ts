@@ -4,8 +4,8 @@ import { readPrunedBefore } from '../account-tools/pruned-notifications.ts';
 import { findTokens } from '../account-tools/token-labels.ts';
 import { createClockWatch } from '../concurrency/clock-watch.ts';
 import { createWorker } from '../concurrency/worker.ts';
-import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { AccountStore } from '../ports/account-store.ts';
+import { yieldToEventLoop } from '../ports/clock.ts';
 import type {
   AppendOutcome,
   NotificationBatch,

@@ -1,8 +1,7 @@
 import { createClockWatch } from '../concurrency/clock-watch.ts';
 import { lazy } from '../concurrency/lazy.ts';
 import { createWorker } from '../concurrency/worker.ts';
-import { yieldToEventLoop } from '../concurrency/yield.ts';
-import { seconds } from '../ports/clock.ts';
+import { seconds, yieldToEventLoop } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { PruningContext } from './retention.ts';
 import type { RetentionOptions } from './retention-options.ts';

@@ -1,7 +1,6 @@
 import { withDeadline } from '../concurrency/deadline.ts';
 import { createThrottle } from '../concurrency/limit.ts';
-import { thenAlways, yieldToEventLoop } from '../concurrency/yield.ts';
-import { type Clock, readMonotonic } from '../ports/clock.ts';
+import { type Clock, readMonotonic, thenAlways, yieldToEventLoop } from '../ports/clock.ts';
 import type { InsertOptions, InsertOutcome, OrderInsert, Store } from '../ports/store.ts';
 import type { Member } from './insert-retries.ts';
 

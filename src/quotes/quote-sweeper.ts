@@ -1,7 +1,6 @@
 import { createClockWatch } from '../concurrency/clock-watch.ts';
 import { createWorker, type Worker } from '../concurrency/worker.ts';
-import { yieldToEventLoop } from '../concurrency/yield.ts';
-import type { Clock } from '../ports/clock.ts';
+import { type Clock, yieldToEventLoop } from '../ports/clock.ts';
 import type { QuoteStore } from '../ports/quote-store.ts';
 
 /** Milliseconds between two sweeps. */

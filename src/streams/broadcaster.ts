@@ -1,7 +1,7 @@
 import { countRows } from '../concurrency/abort.ts';
 import { createConcurrencyLimit } from '../concurrency/limit.ts';
 import { nextStep } from '../concurrency/steps.ts';
-import { thenAlways } from '../concurrency/yield.ts';
+import { thenAlways } from '../ports/clock.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import { type LogPage, POSITION_INTERVAL, type Stream, type StreamItem, type StreamOptions } from './stream.ts';
 import { StreamSubscriber, type SubscriberHost } from './subscriber.ts';

@@ -1,11 +1,10 @@
-import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { RecoveryBackend } from '../crypto/backend.ts';
 import { accelerateKeccak, toAddress } from '../crypto/keccak.ts';
 import { PACKED_SIGNATURE, PACKED_SIGNER, packSignature, type RecoveryPool } from '../crypto/packed.ts';
 import type { RecoveryBackendOption } from '../crypto/recovery.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Observer } from '../listeners.ts';
-import { type Clock, readMonotonic } from '../ports/clock.ts';
+import { type Clock, readMonotonic, yieldToEventLoop } from '../ports/clock.ts';
 import { type Domain, parseDomain, personalDigest } from '../protocol/eip712.ts';
 import { type Address, bytesToHex, type Hex, parseHex } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderData, OrderHasher, OrderKind, SellTokenSource } from '../protocol/order.ts';

@@ -168,9 +168,9 @@ const AMBIENT =
 
 /** The files that use the machine, and the reason of each. */
 const AMBIENT_FILES: Readonly<Record<string, string>> = {
-  'src/ports/clock.ts': 'the clock of the machine, behind the port',
+  'src/ports/clock.ts':
+    'the clock of the machine, behind the port, and the event loop, which setTickScheduler replaces',
   'src/ports/random.ts': 'the randomness of the machine, behind the port',
-  'src/concurrency/yield.ts': 'the event loop, which setTickScheduler replaces',
   'adapters/sqlite/sqlite-worker.ts': 'the turns of a thread, which simulations do not have',
   'adapters/sqlite/writer-lease.ts': 'a token that is compared for equality only',
   'adapters/postgres/store.ts': 'the sender of a notification, which is compared for equality only',
@@ -206,9 +206,9 @@ const MODULE_STATE =
 /** The files whose modules have a state, and why no book affects another through it. */
 const STATE_FILES: Readonly<Record<string, string>> = {
   'src/concurrency/steps.ts': 'a throttle that every tick releases',
-  'src/concurrency/yield.ts': 'the event loop, which setTickScheduler replaces',
   'src/crypto/keccak.ts': 'the implementation of a hash',
   'src/orders/read.ts': 'a number that is compared for equality only',
+  'src/ports/clock.ts': 'the event loop, which setTickScheduler replaces',
 };
 
 describe('state of modules', () => {

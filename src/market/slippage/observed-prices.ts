@@ -1,5 +1,5 @@
 import { setBounded } from '../../concurrency/bounded-map.ts';
-import { yieldToEventLoop } from '../../concurrency/yield.ts';
+import { yieldToEventLoop } from '../../ports/clock.ts';
 import type { PricePoint } from '../../ports/price-history.ts';
 import type { Address } from '../../protocol/hex.ts';
 import { PERIOD } from './volatility.ts';

@@ -2,7 +2,7 @@ import type { Auction, ChainClient, Competition, FundsQuery, Order, OrderBook, O
 import { createApi, createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { yieldToEventLoop } from '../../../src/concurrency/yield.ts';
+import { yieldToEventLoop } from '../../../src/ports/clock.ts';
 import type { HttpFixture } from '../../integration/http/http-fixture.ts';
 import { directFixture } from '../../integration/http/http-fixture.ts';
 import type { Happening } from '../../support/chain-events.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createThrottle } from '../../../src/concurrency/limit.ts';
-import { yieldToEventLoop } from '../../../src/concurrency/yield.ts';
+import { yieldToEventLoop } from '../../../src/ports/clock.ts';
 
 /** Ticks that a test triggers by hand. */
 function turns() {

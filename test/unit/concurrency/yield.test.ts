@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { yieldToEventLoop } from '../../../src/concurrency/yield.ts';
+import { yieldToEventLoop } from '../../../src/ports/clock.ts';
 
 test('yieldToEventLoop lets other tasks run', async () => {
   let others = 0;
@@ -17,7 +17,7 @@ test('yieldToEventLoop lets other tasks run', async () => {
 test('yieldToEventLoop without setImmediate resolves asynchronously and in order', async () => {
   vi.stubGlobal('setImmediate', undefined);
   vi.resetModules();
-  const { yieldToEventLoop } = await import('../../../src/concurrency/yield.ts');
+  const { yieldToEventLoop } = await import('../../../src/ports/clock.ts');
   vi.unstubAllGlobals();
   const order: string[] = [];
   const turns = ['first', 'second'].map((name) => yieldToEventLoop().then(() => void order.push(name)));

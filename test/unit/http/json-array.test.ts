@@ -1,7 +1,7 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { setTickScheduler } from '../../../src/concurrency/yield.ts';
 import { renderList, renderPages } from '../../../src/http/json-array.ts';
+import { setTickScheduler } from '../../../src/ports/clock.ts';
 
 const range = (count: number) => Array.from({ length: count }, (_, i) => i);
 const render = (values: readonly number[]) => values.map((value) => JSON.stringify({ value, text: 'ß€' })).join(',');

@@ -2,7 +2,6 @@ import type { InsertOutcome, NewOrder, OrderInsert, Store } from 'intentbook';
 import { StoreError } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { yieldToEventLoop } from '../../../src/concurrency/yield.ts';
 import type { GroupCommit } from '../../../src/orders/group-commit.ts';
 import {
   createGroupCommit,
@@ -12,6 +11,7 @@ import {
   MAX_WAIT_MS,
 } from '../../../src/orders/group-commit.ts';
 import { BUSY_DELAY_MS } from '../../../src/orders/insert-retries.ts';
+import { yieldToEventLoop } from '../../../src/ports/clock.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { manualClock } from '../../support/clock.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { RowMeter } from '../../../src/concurrency/abort.ts';
 import { AbortedError } from '../../../src/concurrency/abort.ts';
-import { yieldToEventLoop } from '../../../src/concurrency/yield.ts';
 import { endStep, listOrderBytes, listOrders, ORDERS_PER_STEP } from '../../../src/orders/list-orders.ts';
+import { yieldToEventLoop } from '../../../src/ports/clock.ts';
 import { ALICE, NOW, range, USDC, WETH } from '../../conformance/orders.ts';
 import type { RecordingStoreOptions } from './recording-store.ts';
 import { createGate, recordingStore, uidOf } from './recording-store.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
-import { setTickScheduler } from '../../../src/concurrency/yield.ts';
+import { setTickScheduler } from '../../../src/ports/clock.ts';
 import { findGapEnd } from '../../../src/records/log-gap.ts';
 import type { BroadcasterOptions, StreamBroadcaster } from '../../../src/streams/broadcaster.ts';
 import { createStreamBroadcaster } from '../../../src/streams/broadcaster.ts';
