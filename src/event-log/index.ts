@@ -1,7 +1,7 @@
 /**
- * The event log of a book, and its delivery to listeners.
+ * The event log of a book, its delivery to listeners, and the emitter that has the listeners.
  *
  * @module
  */
 
-export { createEventDispatcher, createEventLog } from './event-dispatcher.ts';
+export { createEmitter, createEventDispatcher, createEventLog } from './event-dispatcher.ts';

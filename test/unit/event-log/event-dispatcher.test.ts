@@ -1,8 +1,7 @@
 import type { Hex, OrderBookEvents, StoredEvent } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { describe, expect, test } from 'vitest';
-import { createEmitter } from '../../../src/concurrency/emitter.ts';
-import { createEventDispatcher } from '../../../src/event-log/event-dispatcher.ts';
+import { createEmitter, createEventDispatcher } from '../../../src/event-log/event-dispatcher.ts';
 import { BOOK_EVENTS } from '../../../src/order-book.ts';
 import type { OrderEventType } from '../../../src/ports/order-events.ts';
 import { ORDER_EVENTS } from '../../../src/ports/order-events.ts';
