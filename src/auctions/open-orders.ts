@@ -1,7 +1,7 @@
 import { yieldToEventLoop } from '../ports/clock.ts';
 import type { OrderCursor, Store, StoredOrder } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import { isAfterGap } from '../records/log-gap.ts';
+import { isAfterGap } from '../records/event-log.ts';
 import {
   type AuctionCandidate,
   type AuctionOrder,

@@ -8,7 +8,7 @@ import type { Address, Hex } from '../protocol/hex.ts';
 import type { OrderKind } from '../protocol/order.ts';
 import { selectAccountEntries } from '../records/account-entries.ts';
 import { compareLogPositions } from '../records/chain-batch.ts';
-import { isAfterGap } from '../records/log-gap.ts';
+import { isAfterGap } from '../records/event-log.ts';
 
 export interface SignedTerms {
   readonly kind: OrderKind;

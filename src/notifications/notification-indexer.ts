@@ -14,7 +14,7 @@ import type {
 } from '../ports/notification-store.ts';
 import type { OrderEventType } from '../ports/order-events.ts';
 import type { StoredEvent } from '../ports/store.ts';
-import { isAfterGap } from '../records/log-gap.ts';
+import { isAfterGap } from '../records/event-log.ts';
 import { createHashedId } from './hashed-ids.ts';
 import {
   type CorrectionInputs,

@@ -1,7 +1,7 @@
 import type { AccountStore } from '../ports/account-store.ts';
 import type { AccountLogEntry } from '../ports/notification-store.ts';
 import type { Address } from '../protocol/hex.ts';
-import { findGapEnd } from '../records/log-gap.ts';
+import { findGapEnd } from '../records/event-log.ts';
 import type { StreamEvent, StreamItem, StreamLog } from '../streams/index.ts';
 import type { Notification } from './notification.ts';
 

@@ -11,3 +11,27 @@ export interface EventLog {
   /** Calls `onEntries` when the log may have new entries; calls may be repeated. Returns a function that removes it. */
   watch(onEntries: () => void): () => void;
 }
+
+/**
+ * Returns whether entries between a position and a page of a log are missing, because retention has deleted them or the
+ * log has begun a new log epoch. Ids have no holes otherwise.
+ *
+ * @param after - The position from which the page was read.
+ */
+export function isAfterGap(after: number, page: readonly { readonly id: number }[]): boolean {
+  const [first] = page;
+  return first !== undefined && first.id > after + 1;
+}
+
+/**
+ * Returns the id of the first entry after the last hole of a page, or undefined if the page has no hole.
+ *
+ * @param after - The position from which the page was read.
+ */
+export function findGapEnd(after: number, page: readonly { readonly id: number }[]): number | undefined {
+  const last = page.at(-1);
+  if (last === undefined || last.id === after + page.length) return undefined;
+  // Ids increase, so the entries after the last hole are at the distances that the end of the page determines.
+  const found = page.findLastIndex(({ id }, i) => id !== last.id - (page.length - 1 - i));
+  return page[found + 1]?.id;
+}

@@ -1,8 +1,7 @@
 import type { OrderStore, StoredEvent } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import { selectAccountEntries } from '../records/account-entries.ts';
-import type { EventLog } from '../records/event-log.ts';
-import { findGapEnd } from '../records/log-gap.ts';
+import { type EventLog, findGapEnd } from '../records/event-log.ts';
 import type { RenderedResult } from '../records/order-json.ts';
 import type { StreamLog } from './broadcaster.ts';
 import type { StreamItem } from './stream.ts';

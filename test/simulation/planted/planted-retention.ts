@@ -96,7 +96,7 @@ export const PLANTED_RETENTION: readonly PlantedFault[] = [
     name: 'a reader of deleted log entries receives no gap',
     area: 'retention',
     store: 'memory',
-    file: 'src/records/log-gap.ts',
+    file: 'src/records/event-log.ts',
     find: 'first.id > after + 1;',
     replace: 'first.id > after + 1e6;',
   },

@@ -1,7 +1,7 @@
 import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { describe, expect, test } from 'vitest';
-import { findGapEnd, isAfterGap } from '../../../src/records/log-gap.ts';
+import { findGapEnd, isAfterGap } from '../../../src/records/event-log.ts';
 import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
 
 /** Starts a book with six orders, so that its log has six entries. */

@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import { setTickScheduler } from '../../../src/ports/clock.ts';
-import { findGapEnd } from '../../../src/records/log-gap.ts';
+import { findGapEnd } from '../../../src/records/event-log.ts';
 import type { BroadcasterOptions, StreamBroadcaster } from '../../../src/streams/broadcaster.ts';
 import { createStreamBroadcaster } from '../../../src/streams/broadcaster.ts';
 import type { Stream, StreamEvent, StreamItem, StreamPosition } from '../../../src/streams/stream.ts';
