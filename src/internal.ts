@@ -30,8 +30,8 @@ export {
   rejectionResponse,
 } from './http/response.ts';
 export type { Endpoint, Match } from './http/route.ts';
+export { allowHeader, decodeParam, serveRoutes } from './http/route.ts';
 export { createRouteNames } from './http/route-names.ts';
-export { allowHeader, decodeParam, serveRoutes } from './http/serve.ts';
 export type { IpRange } from './limits/index.ts';
 export {
   createClientResolver,

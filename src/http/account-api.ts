@@ -11,8 +11,7 @@ import type { CorsOption } from './cors.ts';
 import type { Api, ApiRequest, ApiResponse } from './message.ts';
 import type { RateLimitOptions, RequestMeter } from './rate-limit.ts';
 import { jsonResponse } from './response.ts';
-import type { Match } from './route.ts';
-import { allowHeader, connectionState, decodeParam, serveRoutes } from './serve.ts';
+import { allowHeader, connectionState, decodeParam, type Match, serveRoutes } from './route.ts';
 
 /** Options of the account interface. */
 export interface AccountApiOptions extends RateLimitOptions {

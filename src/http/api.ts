@@ -8,10 +8,17 @@ import type { CorsOption } from './cors.ts';
 import type { Api } from './message.ts';
 import type { RateLimitOptions } from './rate-limit.ts';
 import { failureResponse, rejectionResponse } from './response.ts';
-import type { BeforeSubmit, Match, Route } from './route.ts';
+import {
+  allowHeader,
+  type BeforeSubmit,
+  connectionState,
+  decodeParam,
+  type Match,
+  type Route,
+  serveRoutes,
+} from './route.ts';
 import { ORDER_BOOK_ROUTES } from './routes/index.ts';
 import { PROBE_ROUTES } from './routes/system.ts';
-import { allowHeader, connectionState, decodeParam, serveRoutes } from './serve.ts';
 
 /** Options of a book's HTTP interface. */
 export interface ApiOptions extends RateLimitOptions {

@@ -1,6 +1,5 @@
 import { OrderBookError } from '../errors.ts';
 import { findSimilarName } from '../validation/options.ts';
-import type { Endpoint } from './route.ts';
 
 /**
  * Rejects a request that matches no route. The message names the path that was probably meant: one with another prefix,
@@ -8,7 +7,7 @@ import type { Endpoint } from './route.ts';
  *
  * @param error - `NotFound` without a message, or `MethodNotAllowed`.
  */
-export function rejectRoute(error: OrderBookError, path: string, routes: readonly Endpoint[]): never {
+export function rejectRoute(error: OrderBookError, path: string, routes: readonly { readonly path: string }[]): never {
   if (error.code !== 'NotFound') throw error;
   const wanted = toShape(path);
   const known = new Map(routes.map((route) => [toShape(route.path), route.path]));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { OrderBookError } from '../../../src/errors.ts';
+import { decodeParam } from '../../../src/http/route.ts';
 import { listingQuery } from '../../../src/http/routes/orders.ts';
-import { decodeParam } from '../../../src/http/serve.ts';
 import { lastEventId } from '../../../src/http/sse.ts';
 import { createClientResolver } from '../../../src/limits/client.ts';
 import { parseListQuery } from '../../../src/orders/list-query.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { AbortedError } from '../../../src/concurrency/abort.ts';
 import { READ } from '../../../src/http/cost.ts';
 import type { ApiRequest } from '../../../src/http/message.ts';
-import { serveRoutes } from '../../../src/http/serve.ts';
+import { serveRoutes } from '../../../src/http/route.ts';
 
 /** Reads a streamed body that ends with an error. */
 async function readBroken(failure: Error, aborted = false) {
