@@ -17,18 +17,18 @@ export { recoverPacked } from './crypto/packed.ts';
 export { SOLVER_ERROR_CODES } from './errors.ts';
 export { isTypeRequested } from './http/accept.ts';
 export { requireOperator } from './http/auth.ts';
-export { readJson } from './http/body.ts';
 export { chargePage, takeRead } from './http/charge-page.ts';
-export { isApi } from './http/message.ts';
-export { createOpenStreams } from './http/open-streams.ts';
-export { createRequestClient } from './http/request-client.ts';
 export {
   CORS_HEADERS,
   failureResponse,
+  isApi,
   jsonResponse,
   PREFLIGHT_HEADERS,
+  readJson,
   rejectionResponse,
-} from './http/response.ts';
+} from './http/message.ts';
+export { createOpenStreams } from './http/open-streams.ts';
+export { createRequestClient } from './http/request-client.ts';
 export type { Endpoint, Match } from './http/route.ts';
 export { allowHeader, decodeParam, serveRoutes } from './http/route.ts';
 export { createRouteNames } from './http/route-names.ts';

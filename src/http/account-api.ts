@@ -6,11 +6,9 @@ import { describeClosed } from '../ports/store.ts';
 import { assertFunctions, assertKnownOptions, requireFunctions } from '../validation/options.ts';
 import { accountRoutes } from './account-routes/index.ts';
 import type { AccountRoute } from './account-routes/route.ts';
-import { readJson } from './body.ts';
 import type { CorsOption } from './cors.ts';
-import type { Api, ApiRequest, ApiResponse } from './message.ts';
+import { type Api, type ApiRequest, type ApiResponse, jsonResponse, readJson } from './message.ts';
 import type { RateLimitOptions, RequestMeter } from './rate-limit.ts';
-import { jsonResponse } from './response.ts';
 import { allowHeader, connectionState, decodeParam, type Match, serveRoutes } from './route.ts';
 
 /** Options of the account interface. */

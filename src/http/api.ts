@@ -3,11 +3,9 @@ import { OrderBookError } from '../errors.ts';
 import type { OrderBook } from '../order-book.ts';
 import { formatValue } from '../protocol/format-value.ts';
 import { assertFunctions, assertKnownOptions, requireFunction } from '../validation/options.ts';
-import { readJson } from './body.ts';
 import type { CorsOption } from './cors.ts';
-import type { Api } from './message.ts';
+import { type Api, failureResponse, readJson, rejectionResponse } from './message.ts';
 import type { RateLimitOptions } from './rate-limit.ts';
-import { failureResponse, rejectionResponse } from './response.ts';
 import {
   allowHeader,
   type BeforeSubmit,

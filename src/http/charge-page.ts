@@ -1,9 +1,8 @@
 import { OrderBookError } from '../errors.ts';
 import type { Limiter } from '../ports/limiter.ts';
-import type { ApiRequest, ApiResponse } from './message.ts';
+import { type ApiRequest, type ApiResponse, rejectionResponse } from './message.ts';
 import type { RateLimitOptions } from './rate-limit.ts';
 import { createRequestClient } from './request-client.ts';
-import { rejectionResponse } from './response.ts';
 
 /** Bytes of a page that one token of a client pays for. */
 const BYTES_PER_TOKEN = 65_536;

@@ -1,5 +1,4 @@
-import type { ApiRequest } from './message.ts';
-import { CORS_HEADERS } from './response.ts';
+import { type ApiRequest, CORS_HEADERS } from './message.ts';
 
 /** Which web origins may read responses. `false`: the application sets its own headers, and the interface sets none. */
 export type CorsOption = false | { readonly origin: string | readonly string[] };

@@ -5,13 +5,18 @@ import type { OrderBook } from '../order-book.ts';
 import type { StoreError } from '../ports/store.ts';
 import type { StreamOptions } from '../streams/index.ts';
 import { invalidParameter } from '../validation/options.ts';
-import type { BodySize } from './body.ts';
 import { type CorsOption, createCors } from './cors.ts';
 import { BYTES_PER_TOKEN, READ, type RouteCost } from './cost.ts';
-import type { Api, ApiRequest, ApiResponse } from './message.ts';
+import {
+  type Api,
+  type ApiRequest,
+  type ApiResponse,
+  type BodySize,
+  joinHeaders,
+  PREFLIGHT_HEADERS,
+} from './message.ts';
 import type { RateLimitOptions, RequestCost, RequestMeter } from './rate-limit.ts';
 import { createRequestClient } from './request-client.ts';
-import { joinHeaders, PREFLIGHT_HEADERS } from './response.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 

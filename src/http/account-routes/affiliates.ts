@@ -4,7 +4,7 @@ import { countRows } from '../../concurrency/abort.ts';
 import { READ, readCost, unknownRows, WRITE } from '../cost.ts';
 import { isCsvRequested, streamCsv, VARY } from '../csv.ts';
 import { divide } from '../json-array.ts';
-import { jsonResponse } from '../response.ts';
+import { jsonResponse } from '../message.ts';
 import { BODY_LIMIT } from '../route.ts';
 import type { AccountRoute } from './route.ts';
 

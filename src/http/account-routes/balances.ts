@@ -1,8 +1,8 @@
 import { AccountError } from '../../account-tools/account-error.ts';
 import type { BalanceEvent } from '../../accounts/index.ts';
 import { READ, type RouteCost } from '../cost.ts';
+import { jsonResponse } from '../message.ts';
 import { parseChainId } from '../query.ts';
-import { jsonResponse } from '../response.ts';
 import { cancellable } from '../route.ts';
 import { eventStream, type ServerSentEvent } from '../sse.ts';
 import type { AccountCall, AccountRoute } from './route.ts';

@@ -3,8 +3,8 @@ import type { DeliveryState } from '../../ports/delivery-store.ts';
 import { assertKnownFilters, invalidParameter } from '../../validation/options.ts';
 import { requireOperator } from '../auth.ts';
 import { readCost, readCount, WRITE } from '../cost.ts';
+import { jsonResponse } from '../message.ts';
 import { queryInteger, queryText } from '../query.ts';
-import { jsonResponse } from '../response.ts';
 import type { AccountRoute } from './route.ts';
 
 const STATES: readonly DeliveryState[] = ['pending', 'delivered', 'dead', 'dropped'];

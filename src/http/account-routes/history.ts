@@ -4,10 +4,9 @@ import { isTypeRequested } from '../accept.ts';
 import { type EstimateRows, readCost, readCount } from '../cost.ts';
 import { type CsvFormat, isCsvRequested, streamCsv, VARY } from '../csv.ts';
 import { divide, renderList } from '../json-array.ts';
-import type { ApiResponse } from '../message.ts';
+import { type ApiResponse, jsonText } from '../message.ts';
 import { nextPageLink } from '../page-link.ts';
 import { queryInteger, queryText } from '../query.ts';
-import { jsonText } from '../response.ts';
 import type { AccountCall, AccountRoute } from './route.ts';
 
 const GROWTH = 'page size and number of books; rows of the account for CSV without `limit`';

@@ -1,6 +1,6 @@
 import { VERSION } from '../../version.ts';
 import { READ } from '../cost.ts';
-import { jsonResponse } from '../response.ts';
+import { jsonResponse } from '../message.ts';
 import { AFFILIATE_ROUTES } from './affiliates.ts';
 import { BALANCE_ROUTES } from './balances.ts';
 import { DELIVERY_ROUTES } from './deliveries.ts';

@@ -6,11 +6,10 @@ import { MAX_CALLS, parsePoolAddresses, parseTokenAddresses } from '../../market
 import { NATIVE_MARKER } from '../../protocol/chains.ts';
 import { formatIsoDate } from '../../records/order-json.ts';
 import { invalidParameter } from '../../validation/options.ts';
-import type { BodySize } from '../body.ts';
 import type { RouteCost } from '../cost.ts';
 import { fewRows, READ, readCost } from '../cost.ts';
+import { type BodySize, jsonResponse } from '../message.ts';
 import { parseChain, parseChainId } from '../query.ts';
-import { jsonResponse } from '../response.ts';
 import { BODY_LIMIT } from '../route.ts';
 import type { AccountRoute } from './route.ts';
 

@@ -5,9 +5,9 @@ import type { Notification, NotificationQuery } from '../../notifications/index.
 import { bytesToHex } from '../../protocol/hex.ts';
 import { READ, readCost, readCount, resumedRows } from '../cost.ts';
 import { divide, renderPages } from '../json-array.ts';
+import { jsonResponse, jsonText } from '../message.ts';
 import { nextPageLink } from '../page-link.ts';
 import { queryText } from '../query.ts';
-import { jsonResponse, jsonText } from '../response.ts';
 import { toStreamOptions } from '../route.ts';
 import { lastEventId, resumableEventStream } from '../sse.ts';
 import type { AccountRoute } from './route.ts';

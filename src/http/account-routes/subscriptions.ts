@@ -3,8 +3,7 @@ import { UNKNOWN_CLIENT } from '../../limits/index.ts';
 import type { SubscriptionProof, SubscriptionRequest } from '../../notifications/index.ts';
 import { isTypeRequested } from '../accept.ts';
 import { READ, WRITE } from '../cost.ts';
-import type { ApiRequest, ApiResponse } from '../message.ts';
-import { jsonResponse } from '../response.ts';
+import { type ApiRequest, type ApiResponse, jsonResponse } from '../message.ts';
 import { BODY_LIMIT } from '../route.ts';
 import type { AccountRoute } from './route.ts';
 

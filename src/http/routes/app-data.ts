@@ -1,7 +1,6 @@
 import { OrderBookError } from '../../errors.ts';
 import { READ, WRITE } from '../cost.ts';
-import type { ApiResponse } from '../message.ts';
-import { jsonResponse, rejectionResponse } from '../response.ts';
+import { type ApiResponse, jsonResponse, rejectionResponse } from '../message.ts';
 import { type Call, documentBodyLimit, type Route } from '../route.ts';
 
 /** Stores an app-data document. Responds 201 if it is new, 200 if it is known, with its hash as a JSON string. */

@@ -4,8 +4,7 @@ import { OrderBookError } from '../../errors.ts';
 import { invalidParameter } from '../../validation/options.ts';
 import { requireOperator } from '../auth.ts';
 import { type RouteCost, readCost, unknownRows, WRITE } from '../cost.ts';
-import type { ApiResponse } from '../message.ts';
-import { jsonResponse, jsonText, matchesEtag, rejectionResponse } from '../response.ts';
+import { type ApiResponse, jsonResponse, jsonText, matchesEtag, rejectionResponse } from '../message.ts';
 import { type Call, COMPETITION_BODY_LIMIT, documentBodyLimit, type Route } from '../route.ts';
 
 /** Bytes of a competition that one token pays for. Only operators record competitions. */

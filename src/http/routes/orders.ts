@@ -8,12 +8,10 @@ import { formatValue } from '../../protocol/format-value.ts';
 import { parseUid } from '../../protocol/uid.ts';
 import { formatCursor, type ListQuery } from '../../records/results.ts';
 import { assertKnownFilters, requireUid } from '../../validation/options.ts';
-import type { BodySize } from '../body.ts';
 import { READ, type RouteCost, readCost, readCount, resumedRows, STORE_READ, unknownRows, WRITE } from '../cost.ts';
-import type { ApiResponse } from '../message.ts';
+import { type ApiResponse, type BodySize, jsonResponse, jsonText, matchesEtag, rejectionResponse } from '../message.ts';
 import { nextPageLink } from '../page-link.ts';
 import { queryInteger, queryText } from '../query.ts';
-import { jsonResponse, jsonText, matchesEtag, rejectionResponse } from '../response.ts';
 import { BODY_LIMIT, documentBodyLimit, LIST_BODY_LIMIT, type Route, toStreamOptions } from '../route.ts';
 
 /** Cost of a listing: orders of the page, and orders that its filter or its offset skips. */

@@ -1,7 +1,7 @@
 import type { QuoteRequest } from '../../protocol/quote-request.ts';
 import type { QuoteStreamEvent } from '../../quotes/index.ts';
 import { ESTIMATE } from '../cost.ts';
-import { jsonResponse, rejectionResponse } from '../response.ts';
+import { jsonResponse, rejectionResponse } from '../message.ts';
 import { BODY_LIMIT, cancellable, type Route } from '../route.ts';
 import type { ServerSentEvent } from '../sse.ts';
 

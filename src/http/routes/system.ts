@@ -1,6 +1,6 @@
 import { VERSION } from '../../version.ts';
 import { FREE, READ } from '../cost.ts';
-import { jsonResponse } from '../response.ts';
+import { jsonResponse } from '../message.ts';
 import type { Route } from '../route.ts';
 
 /** Returns the package version and the domain, as text. */

@@ -1,6 +1,6 @@
 import { parseDecimal, toPricePerEther } from '../../protocol/decimal.ts';
 import { ESTIMATE } from '../cost.ts';
-import { jsonResponse, rejectionResponse } from '../response.ts';
+import { jsonResponse, rejectionResponse } from '../message.ts';
 import { cancellable, type Route } from '../route.ts';
 
 /** Returns the native price of a token: wei per atom of the token, as a JSON number. Estimators are queried. */

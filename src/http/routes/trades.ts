@@ -1,8 +1,8 @@
 import type { TradeListQuery } from '../../records/results.ts';
 import { readCost, readCount, unknownRows } from '../cost.ts';
+import { jsonResponse, jsonText } from '../message.ts';
 import { nextPageLink } from '../page-link.ts';
 import { queryText } from '../query.ts';
-import { jsonResponse, jsonText } from '../response.ts';
 import type { Route } from '../route.ts';
 import { jsonArray, listingQuery } from './orders.ts';
 

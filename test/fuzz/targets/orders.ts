@@ -3,7 +3,7 @@ import { parseValidCreation } from '../../../src/admission/creation.ts';
 import { parseOrderCreation } from '../../../src/admission/creation-schema.ts';
 import type { ParsedCreation } from '../../../src/admission/verified-order.ts';
 import { OrderBookError } from '../../../src/errors.ts';
-import { readJson } from '../../../src/http/body.ts';
+import { readJson } from '../../../src/http/message.ts';
 import type { AppData } from '../../../src/protocol/app-data.ts';
 import { appDataHash } from '../../../src/protocol/app-data.ts';
 import { parseAppData } from '../../../src/protocol/parse-app-data.ts';

@@ -208,7 +208,7 @@ export const SUITE_FAULTS: readonly SuiteFault[] = [
   },
   {
     name: 'an empty element of a list is a coding',
-    file: 'src/http/body.ts',
+    file: 'src/http/message.ts',
     find: "!['', 'identity'].includes(coding",
     replace: "!['identity'].includes(coding",
     suite: 'test/unit/http/body.test.ts',

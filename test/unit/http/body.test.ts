@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readJson } from '../../../src/http/body.ts';
+import { readJson } from '../../../src/http/message.ts';
 
 const read = (headers: Readonly<Record<string, string>>, bytes: string | Uint8Array = '\ufeff{"a":1}') =>
   readJson(

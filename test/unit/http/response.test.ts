@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { joinHeaders } from '../../../src/http/response.ts';
+import { joinHeaders } from '../../../src/http/message.ts';
 
 test('joined headers are those of the second set, with both values of vary', () => {
   const cors = { 'access-control-allow-origin': 'https://app.example', vary: 'origin' };
