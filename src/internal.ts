@@ -66,13 +66,12 @@ export {
 export { type Decimal, formatDecimal, parseDecimal } from './protocol/decimal.ts';
 export { encodeSettle } from './protocol/encode-settle.ts';
 export { formatSecret } from './protocol/format-value.ts';
-export { bytesToHex, hexToBytes, parseHex } from './protocol/hex.ts';
+export { bytesToHex, hexToBytes, parseHex, unpackUid } from './protocol/hex.ts';
 export { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from './protocol/order.ts';
 export { PAIR_POLICIES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
 export { computeProtocolFees, deductProtocolFees } from './protocol/protocol-fees.ts';
 export { SIGNING_SCHEMES } from './protocol/signature.ts';
 export { subscriptionDigest } from './protocol/subscription.ts';
-export { unpackUid } from './protocol/uid.ts';
 export { MAX_UINT256 } from './protocol/uint256.ts';
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from './records/expiry-event.ts';
 export { checkCancellable, getEndTime, getOrderStatus, ORDER_STATUSES } from './records/status.ts';

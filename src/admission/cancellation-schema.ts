@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
+import { UID_SIZE } from '../protocol/hex.ts';
 import { hex, hexSchema } from '../protocol/shape.ts';
 import { ECDSA_SCHEMES } from '../protocol/signature.ts';
-import { UID_SIZE } from '../protocol/uid.ts';
 
 const signatureFields = { signature: hex(), signingScheme: z.enum(ECDSA_SCHEMES) };
 

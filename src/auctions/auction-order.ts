@@ -1,11 +1,10 @@
 import type { ContractSignatureQuery } from '../ports/chain-client.ts';
 import type { OrderQuote } from '../ports/quote-store.ts';
 import type { StoredOrder } from '../ports/store.ts';
-import { type Address, type Hex, ZERO_ADDRESS } from '../protocol/hex.ts';
+import { type Address, type Hex, unpackUid, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import type { InteractionData } from '../protocol/trampoline.ts';
-import { unpackUid } from '../protocol/uid.ts';
 import type { Order, OrderBody, OrderClass, StoredOrderQuote } from '../records/order-json.ts';
 import type { AuctionPrices } from '../records/settled-solution.ts';
 import { getSpending, readMetadata } from '../records/spending.ts';

@@ -1,9 +1,8 @@
 import type { EventPosition, ProtocolEvent, SettlementEvent } from '../protocol/event-decoder.ts';
-import { type Address, bytesToHex, type Hex } from '../protocol/hex.ts';
+import { type Address, bytesToHex, type Hex, unpackUid } from '../protocol/hex.ts';
 import type { OrderHasher } from '../protocol/order.ts';
 import { decodeSettle, type SettleCall, type SettledTrade } from '../protocol/settle-calldata.ts';
 import { decodeSettledOrder } from '../protocol/settled-order.ts';
-import { unpackUid } from '../protocol/uid.ts';
 import { ceilDivide } from '../protocol/uint256.ts';
 import { type ExecutedSettlement, type SettledAuction, toExecutedTrade } from '../records/settled-solution.ts';
 

@@ -9,9 +9,8 @@ import type {
 import type { NewOrder } from '../ports/order-record.ts';
 import { NATIVE_MARKER, ONE_NATIVE } from '../protocol/chains.ts';
 import type { EventPosition, ProtocolEvent } from '../protocol/event-decoder.ts';
-import { type Address, bytesToHex, type Hex } from '../protocol/hex.ts';
+import { type Address, bytesToHex, type Hex, unpackUid } from '../protocol/hex.ts';
 import { decodeSettledOrder } from '../protocol/settled-order.ts';
-import { unpackUid } from '../protocol/uid.ts';
 import { compareLogPositions } from '../records/chain-batch.ts';
 import { toNewOrder } from '../records/order-json.ts';
 import type { AuctionPrices } from '../records/settled-solution.ts';

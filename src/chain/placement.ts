@@ -4,11 +4,10 @@ import { OrderBookError } from '../errors.ts';
 import type { PlacementChainEvent, PlacementError } from '../ports/chain-store.ts';
 import type { AppData } from '../protocol/app-data.ts';
 import type { EmittedOrder, EventPosition, OnchainOrderEvent } from '../protocol/event-decoder.ts';
-import { type Address, bytesToHex, type Hex, hexSize, ZERO_ADDRESS } from '../protocol/hex.ts';
+import { type Address, bytesToHex, type Hex, hexSize, packUid, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { OrderData } from '../protocol/order.ts';
 import { BUY_TOKEN_DESTINATIONS, findNameByHash, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../protocol/order.ts';
 import { getInteractions, type Interactions } from '../protocol/trampoline.ts';
-import { packUid } from '../protocol/uid.ts';
 import { toNewOrder } from '../records/order-json.ts';
 import type { BatchContext } from './batch-context.ts';
 

@@ -1,6 +1,6 @@
 import { OrderBookError } from '../errors.ts';
 import type { TradeChainEvent, TradeCursor, TradeFilter, TradeQuery } from '../ports/chain-store.ts';
-import { UID_SIZE } from '../protocol/uid.ts';
+import { UID_SIZE } from '../protocol/hex.ts';
 import type { OrderTrade, TradeHistoryQuery, TradeListQuery } from '../records/results.ts';
 import {
   assertKnownFilters,

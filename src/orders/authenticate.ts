@@ -4,11 +4,10 @@ import type { ParsedCreation, VerifiedOrder } from '../admission/verified-order.
 import { lazy } from '../concurrency/lazy.ts';
 import { OrderBookError } from '../errors.ts';
 import type { SigningDomain } from '../protocol/eip712.ts';
-import { type Address, bytesToHex, type Hex, ZERO_ADDRESS } from '../protocol/hex.ts';
+import { type Address, bytesToHex, type Hex, packUid, ZERO_ADDRESS } from '../protocol/hex.ts';
 import type { OrderData, OrderHasher } from '../protocol/order.ts';
 import { type EcdsaSignature, isEcdsa, parseSignature, type Signature } from '../protocol/signature.ts';
 import { getInteractions } from '../protocol/trampoline.ts';
-import { packUid } from '../protocol/uid.ts';
 import type { AdmissionContext } from './admission.ts';
 
 /** The search for the domain of a signature. Only wrong signatures need it. */

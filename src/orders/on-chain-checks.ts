@@ -5,9 +5,8 @@ import { AbortedError } from '../concurrency/abort.ts';
 import { DeadlineError, QueueFullError } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { ChainCall, ChainClient, Funds, Simulation } from '../ports/chain-client.ts';
-import { type Hex, parseHex } from '../protocol/hex.ts';
+import { type Hex, parseHex, unpackUid } from '../protocol/hex.ts';
 import type { Rules } from '../protocol/profile.ts';
-import { unpackUid } from '../protocol/uid.ts';
 import { type AdmissionContext, getCheckQueue, type RemoteCheck } from './admission.ts';
 
 /** A chain query that returns a rejection or `undefined`. */

@@ -1,8 +1,8 @@
 import { runPolicy } from '../admission/policy.ts';
 import { OrderBookError } from '../errors.ts';
 import type { StoredOrder } from '../ports/store.ts';
+import { unpackUid } from '../protocol/hex.ts';
 import { isEcdsa } from '../protocol/signature.ts';
-import { unpackUid } from '../protocol/uid.ts';
 import type { OrderBody } from '../records/order-json.ts';
 import { checkCancellable } from '../records/status.ts';
 import { getCheckQueue, type RemoteCheck } from './admission.ts';

@@ -1,6 +1,5 @@
 import { readAbi } from './abi.ts';
-import { type Address, type Hex, hexSize } from './hex.ts';
-import { UID_SIZE } from './uid.ts';
+import { type Address, type Hex, hexSize, UID_SIZE } from './hex.ts';
 
 /** The position of an event. Hex is lower case. */
 export interface EventPosition {

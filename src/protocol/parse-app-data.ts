@@ -1,10 +1,10 @@
 import * as z from 'zod/mini';
 import { type AppData, EMPTY_DOCUMENT } from './app-data.ts';
 import { formatValue } from './format-value.ts';
+import { UID_SIZE } from './hex.ts';
 import { isNestedDeeper, MAX_JSON_DEPTH } from './json.ts';
 import { type FeePolicy, type Metadata, NO_METADATA, type PartnerFee } from './metadata.ts';
 import { epochSeconds, firstShapeError, hex, hexSchema, SHAPE_TEXTS } from './shape.ts';
-import { UID_SIZE } from './uid.ts';
 import { parseUint256 } from './uint256.ts';
 
 const address = /* @__PURE__ */ hexSchema(20);

@@ -1,8 +1,7 @@
 import type { OrderChainEvent } from '../ports/chain-store.ts';
 import type { NewOrder } from '../ports/order-record.ts';
 import type { NewEvent } from '../ports/store.ts';
-import type { Hex } from '../protocol/hex.ts';
-import { unpackUid } from '../protocol/uid.ts';
+import { type Hex, unpackUid } from '../protocol/hex.ts';
 
 /** Creates the log entry of an expiry, dated to the first second after `validTo`. */
 export function createExpiryEvent(uid: Hex, validTo: number): NewEvent {

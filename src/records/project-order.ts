@@ -2,10 +2,9 @@ import type { OrderChainEvent, PlacementChainEvent } from '../ports/chain-store.
 import type { ChainCause, OrderEventType } from '../ports/order-events.ts';
 import type { NewOrder, OrderState, QuotaClass } from '../ports/order-record.ts';
 import type { NewEvent } from '../ports/store.ts';
-import type { Address, Hex } from '../protocol/hex.ts';
+import { type Address, type Hex, unpackUid } from '../protocol/hex.ts';
 import type { OrderKind } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
-import { unpackUid } from '../protocol/uid.ts';
 import { compareLogPositions } from './chain-batch.ts';
 import { createExpiryEvent, emitsExpiry } from './expiry-event.ts';
 

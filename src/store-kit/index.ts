@@ -7,8 +7,7 @@
 
 export { assertSameDomain, getLogEpochStart, LOG_EPOCHS } from '../ports/store.ts';
 export { appDataHash } from '../protocol/app-data.ts';
-export { bytesToHex, hexToBytes, parseHex } from '../protocol/hex.ts';
-export { unpackUid } from '../protocol/uid.ts';
+export { bytesToHex, hexToBytes, parseHex, unpackUid } from '../protocol/hex.ts';
 export type { KnownEvents, NewEvents } from '../records/chain-batch.ts';
 export {
   blockHashes,

@@ -1,5 +1,4 @@
-import type { Hex } from '../protocol/hex.ts';
-import { unpackUid } from '../protocol/uid.ts';
+import { type Hex, unpackUid } from '../protocol/hex.ts';
 import type { UpstreamBook } from './context.ts';
 import { drop, isOnItsWay, put } from './tasks.ts';
 

@@ -1,5 +1,4 @@
-import type { Hex } from '../protocol/hex.ts';
-import { unpackUid } from '../protocol/uid.ts';
+import { type Hex, unpackUid } from '../protocol/hex.ts';
 import { cancelUnsent, isCancelled } from './cancellations.ts';
 import type { Insert, UpstreamBook } from './context.ts';
 import { getEnd, hasExpired, READS, refresh, send, storeAccepted } from './relay.ts';

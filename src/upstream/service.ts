@@ -1,8 +1,7 @@
 import { OrderBookError } from '../errors.ts';
-import { type Hex, parseHex } from '../protocol/hex.ts';
+import { type Hex, parseHex, parseUid, unpackUid } from '../protocol/hex.ts';
 import { createOrderHasher } from '../protocol/order.ts';
 import { decodeSettledOrder } from '../protocol/settled-order.ts';
-import { parseUid, unpackUid } from '../protocol/uid.ts';
 import { assertKnownOptions, requireAddress, requireList, requireUid } from '../validation/options.ts';
 import { createCancellations } from './cancellations.ts';
 import type { Insert, SettledOrders, UpstreamBook, UpstreamFeatureContext } from './context.ts';

@@ -1,10 +1,9 @@
 import type { OrderInsert } from '../ports/store.ts';
 import type { UpstreamOrder } from '../ports/upstream.ts';
-import { type Address, bytesToHex } from '../protocol/hex.ts';
+import { type Address, bytesToHex, packUid } from '../protocol/hex.ts';
 import type { OrderHasher } from '../protocol/order.ts';
 import { parseAppData } from '../protocol/parse-app-data.ts';
 import { getInteractions } from '../protocol/trampoline.ts';
-import { packUid } from '../protocol/uid.ts';
 import { type OrderBody, toNewOrder } from '../records/order-json.ts';
 
 /** The members of a stored body that an order in wire format has. */

@@ -1,8 +1,7 @@
 import { OrderBookError } from '../errors.ts';
 import { CHAINS } from '../protocol/chains.ts';
 import { formatSecret, formatValue } from '../protocol/format-value.ts';
-import { type Address, type Hex, parseHex } from '../protocol/hex.ts';
-import { UID_SIZE } from '../protocol/uid.ts';
+import { type Address, type Hex, parseHex, UID_SIZE } from '../protocol/hex.ts';
 
 /** The members of an object, or of any type of a union. */
 type Names<T> = T extends unknown ? keyof T : never;

@@ -1,9 +1,8 @@
 import { keccak256 } from '../../crypto/keccak.ts';
 import { NATIVE_MARKER, ONE_NATIVE } from '../../protocol/chains.ts';
-import { type Address, bytesToHex, type Hex } from '../../protocol/hex.ts';
+import { type Address, bytesToHex, type Hex, unpackUid } from '../../protocol/hex.ts';
 import type { OrderKind } from '../../protocol/order.ts';
 import { computeProtocolFees, surplusOver, type WireFeePolicy } from '../../protocol/protocol-fees.ts';
-import { unpackUid } from '../../protocol/uid.ts';
 import { MAX_UINT256 } from '../../protocol/uint256.ts';
 import type { AuctionPrices } from '../../records/settled-solution.ts';
 

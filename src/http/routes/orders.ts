@@ -5,7 +5,7 @@ import { OrderBookError } from '../../errors.ts';
 import type { EncodedPage, OrderCancellation, OrderCancellations } from '../../orders/index.ts';
 import { createTooManyUidsError, MAX_UIDS } from '../../orders/index.ts';
 import { formatValue } from '../../protocol/format-value.ts';
-import { parseUid } from '../../protocol/uid.ts';
+import { parseUid } from '../../protocol/hex.ts';
 import { formatCursor, type ListQuery } from '../../records/results.ts';
 import { assertKnownFilters, requireUid } from '../../validation/options.ts';
 import { READ, type RouteCost, readCost, readCount, resumedRows, STORE_READ, unknownRows, WRITE } from '../cost.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { wasmRecovery } from '../../../src/crypto/wasm.ts';
 import { formatDecimal, parseDecimal } from '../../../src/protocol/decimal.ts';
-import { bytesToHex, hexToBytes, parseHex } from '../../../src/protocol/hex.ts';
+import { bytesToHex, hexToBytes, packUid, parseHex, parseUid, unpackUid } from '../../../src/protocol/hex.ts';
 import {
   type EcdsaSignature,
   parseEcdsaSignature,
@@ -9,7 +9,6 @@ import {
   SECP256K1_N,
   SIGNING_SCHEMES,
 } from '../../../src/protocol/signature.ts';
-import { packUid, parseUid, unpackUid } from '../../../src/protocol/uid.ts';
 import { parseUint256, writeUint256 } from '../../../src/protocol/uint256.ts';
 import type { Target } from '../target.ts';
 import { textOf } from '../target.ts';

@@ -7,8 +7,8 @@ import type { PlacementQuote } from '../../../src/chain/batch-context.ts';
 import type { OrderPlacement } from '../../../src/chain/placement.ts';
 import { readPlacement } from '../../../src/chain/placement.ts';
 import { NATIVE_MARKER } from '../../../src/protocol/chains.ts';
+import { packUid } from '../../../src/protocol/hex.ts';
 import { createOrderHasher } from '../../../src/protocol/order.ts';
-import { packUid } from '../../../src/protocol/uid.ts';
 import { blockOf, eventsIn, hashOf, placementOf, TRADER } from '../../support/chain-events.ts';
 import { COW, SEPOLIA_DOMAIN, WETH } from '../../support/orders.ts';
 

@@ -11,7 +11,7 @@ import { describe, expect, test } from 'vitest';
 import { keccak256Text } from '../../../src/crypto/keccak.ts';
 import type { Domain } from '../../../src/protocol/eip712.ts';
 import { typedDataDigest } from '../../../src/protocol/eip712.ts';
-import { bytesToHex, hexToBytes, ZERO_ADDRESS } from '../../../src/protocol/hex.ts';
+import { bytesToHex, hexToBytes, packUid, ZERO_ADDRESS } from '../../../src/protocol/hex.ts';
 import type { OrderData } from '../../../src/protocol/order.ts';
 import {
   BUY_TOKEN_DESTINATIONS,
@@ -21,7 +21,6 @@ import {
   ORDER_TYPE,
   SELL_TOKEN_SOURCES,
 } from '../../../src/protocol/order.ts';
-import { packUid } from '../../../src/protocol/uid.ts';
 import { hex, orderData, vectors } from '../../support/vectors/vectors.ts';
 import { domain, EXTREME_AMOUNTS, ethersDomain, order, orderTypedData } from './arbitraries.ts';
 

@@ -5,7 +5,7 @@ import {
 } from '@cowprotocol/contracts/lib/commonjs/order.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { packUid, parseUid, UID_SIZE, unpackUid } from '../../../src/protocol/uid.ts';
+import { packUid, parseUid, UID_SIZE, unpackUid } from '../../../src/protocol/hex.ts';
 import { hex, vectors } from '../../support/vectors/vectors.ts';
 import { address, bytes, uid, validTo } from './arbitraries.ts';
 

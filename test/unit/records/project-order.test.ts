@@ -1,6 +1,6 @@
 import type { Hex, NewEvent, NewOrder, OrderChainEvent } from 'intentbook';
 import { describe, expect, test } from 'vitest';
-import { unpackUid } from '../../../src/protocol/uid.ts';
+import { unpackUid } from '../../../src/protocol/hex.ts';
 import type { KnownOrder, OrderStateProjection } from '../../../src/records/project-order.ts';
 import { computeProgress, projectOrderState } from '../../../src/records/project-order.ts';
 import { at, FLOW, invalidation, PLACED, placement, presignature, refund, trade } from '../../conformance/chain.ts';

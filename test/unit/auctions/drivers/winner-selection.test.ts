@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { CompetingSolution, ExecutedOrder } from '../../../../src/auctions/drivers/winner-selection.ts';
 import { selectWinners } from '../../../../src/auctions/drivers/winner-selection.ts';
 import { NATIVE_MARKER } from '../../../../src/protocol/chains.ts';
+import { unpackUid } from '../../../../src/protocol/hex.ts';
 import type { WireFeePolicy } from '../../../../src/protocol/protocol-fees.ts';
-import { unpackUid } from '../../../../src/protocol/uid.ts';
 import { address, uid } from '../../../conformance/orders.ts';
 
 const [A, B, C, WRAPPED] = [address(0xa), address(0xb), address(0xc), address(0xee)];
