@@ -13,5 +13,4 @@ export { createOrders } from './orders.ts';
 export type { PruneObservation, RetentionOptions } from './retention-options.ts';
 export { parseRetention } from './retention-options.ts';
 export type { SimulateOptions, SimulateResult } from './simulation.ts';
-export type { SubmissionObservation } from './submission-observation.ts';
-export type { SubmitOptions, SubmitResult } from './submit.ts';
+export type { SubmissionObservation, SubmitOptions, SubmitResult } from './submit.ts';

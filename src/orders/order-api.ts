@@ -27,8 +27,14 @@ import type { CancelResult, OrderCancellation, OrderCancellations } from './canc
 import type { EncodedPage, EncodedReadOptions, ListFilter } from './list-orders.ts';
 import { type ReadContext, readManyBytes, readOrder, readOrders } from './read.ts';
 import type { SimulateOptions, SimulateResult } from './simulation.ts';
-import { type SubmissionObservation, toSubmissionObservation } from './submission-observation.ts';
-import { parseInput, type SubmitOptions, type SubmitResult, submit } from './submit.ts';
+import {
+  parseInput,
+  type SubmissionObservation,
+  type SubmitOptions,
+  type SubmitResult,
+  submit,
+  toSubmissionObservation,
+} from './submit.ts';
 
 const SUBMIT_OPTIONS: readonly (keyof SubmitOptions)[] = ['transaction', 'acceptExisting', 'client', 'signal'];
 

@@ -4,7 +4,7 @@ import type { Relay, RelayOutcome } from '../admission/relay.ts';
 import type { VerifiedOrder } from '../admission/verified-order.ts';
 import { type AbortState, assertNotAborted } from '../concurrency/abort.ts';
 import { lazy } from '../concurrency/lazy.ts';
-import { OrderBookError } from '../errors.ts';
+import { type ErrorCode, OrderBookError } from '../errors.ts';
 import { readMonotonic, seconds } from '../ports/clock.ts';
 import type { NewOrder } from '../ports/order-record.ts';
 import type { OrderQuote } from '../ports/quote-store.ts';
@@ -380,4 +380,19 @@ function getQuotaClass({ creation }: VerifiedOrder, { eip1271 }: AdmissionContex
 function getQuota(candidate: VerifiedOrder, context: AdmissionContext): number | undefined {
   const limits = { ...context.limits, ...context.ownerLimits.get(candidate.owner) };
   return getQuotaClass(candidate, context) === 'open' ? limits.maxOpenOrders : limits.maxPendingOrders;
+}
+
+/** A finished submission of one or more orders. */
+export interface SubmissionObservation {
+  readonly accepted: number;
+  /** The code of each rejected order. */
+  readonly rejected: readonly ErrorCode[];
+  /** Milliseconds from the call until all orders were stored or rejected. */
+  readonly ms: number;
+}
+
+/** Summarizes the results of a submission. */
+export function toSubmissionObservation(results: readonly SubmitResult[], ms: number): SubmissionObservation {
+  const rejected = results.flatMap((result) => (result.status === 'rejected' ? [result.error.code] : []));
+  return { accepted: results.length - rejected.length, rejected: rejected, ms };
 }

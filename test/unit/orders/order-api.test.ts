@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { AbortedError } from '../../../src/concurrency/abort.ts';
 import type { OrderApiContext } from '../../../src/orders/order-api.ts';
 import { createOrderApi } from '../../../src/orders/order-api.ts';
-import type { SubmissionObservation } from '../../../src/orders/submission-observation.ts';
+import type { SubmissionObservation } from '../../../src/orders/submit.ts';
 import { yieldToEventLoop } from '../../../src/ports/clock.ts';
 import type { CancelOutcome } from '../../../src/ports/store.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
