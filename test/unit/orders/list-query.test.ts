@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseListQuery } from '../../../src/orders/list-query.ts';
-import { toOrderPage } from '../../../src/orders/order-api.ts';
+import { toOrderPage } from '../../../src/orders/orders.ts';
 import { formatCursor, type ListQuery } from '../../../src/records/results.ts';
 import { requireUid } from '../../../src/validation/options.ts';
 

@@ -1,8 +1,7 @@
 import type { OrderCreation } from 'intentbook';
 import { describe, expect, test } from 'vitest';
 import { AbortedError } from '../../../src/concurrency/abort.ts';
-import type { OrderApiContext } from '../../../src/orders/order-api.ts';
-import { createOrderApi } from '../../../src/orders/order-api.ts';
+import { createOrderApi, type OrderApiContext } from '../../../src/orders/orders.ts';
 import type { SubmissionObservation } from '../../../src/orders/submit.ts';
 import { yieldToEventLoop } from '../../../src/ports/clock.ts';
 import type { CancelOutcome } from '../../../src/ports/store.ts';
