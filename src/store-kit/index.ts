@@ -35,8 +35,14 @@ export type { CancellableOrder, OrderStatus } from '../records/status.ts';
 export { checkCancellable, getEndTime, getOrderStatus, ORDER_STATUSES } from '../records/status.ts';
 export { isSoundBody } from '../records/stored-row.ts';
 export { assertKnownOptions } from '../validation/options.ts';
-export { CHAIN_EVENT_TYPES, type ChainEventRow, formatChainEventDetail, readChainEvent } from './chain-event-codec.ts';
-export { type ChainTables, createChainOperations } from './chain-operations.ts';
+export {
+  CHAIN_EVENT_TYPES,
+  type ChainEventRow,
+  type ChainTables,
+  createChainOperations,
+  formatChainEventDetail,
+  readChainEvent,
+} from './chain-operations.ts';
 export { countOldEntries } from './count-old-entries.ts';
 export { createAccountStore, createStore, type StoreDefinition, type StoreOperations } from './create-store.ts';
 export { DELIVERY_WINDOW } from './delivery-window.ts';
