@@ -9,7 +9,7 @@ export { recordPrunedBefore } from './account-tools/pruned-notifications.ts';
 export { onAbort } from './concurrency/abort.ts';
 export { createAsyncQueue } from './concurrency/async-queue.ts';
 export { DeadlineError, withDeadline } from './concurrency/deadline.ts';
-export { type Lazy, lazy } from './concurrency/lazy.ts';
+export { type Lazy, lazy } from './concurrency/lifecycle.ts';
 export { createServiceFetch, parseHttpDate, parseRetryAfter } from './concurrency/service-fetch.ts';
 export { createWorker } from './concurrency/worker.ts';
 export { accelerateKeccak, keccak256 } from './crypto/keccak.ts';
@@ -76,10 +76,15 @@ export { MAX_UINT256 } from './protocol/uint256.ts';
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from './records/expiry-event.ts';
 export { checkCancellable, getEndTime, getOrderStatus, ORDER_STATUSES } from './records/status.ts';
 export { createAccountStore, createStore, type StoreOperations } from './store-kit/create-store.ts';
-export { DELIVERY_WINDOW } from './store-kit/delivery-window.ts';
 export { FORGOTTEN, getReferralText, REFERRAL_FEEDS } from './store-kit/forgotten.ts';
 export { createInMemoryLeases } from './store-kit/in-memory-leases.ts';
-export { CLAIM_WINDOW, type DueDelivery, getLaneLimit, selectDeliveries } from './store-kit/select-deliveries.ts';
+export {
+  CLAIM_WINDOW,
+  DELIVERY_WINDOW,
+  type DueDelivery,
+  getLaneLimit,
+  selectDeliveries,
+} from './store-kit/select-deliveries.ts';
 export { addZone, parseDateTime } from './validation/date.ts';
 export { defined } from './validation/defined.ts';
 export { formatError } from './validation/error-text.ts';

@@ -1,4 +1,4 @@
-import { lazy } from '../concurrency/lazy.ts';
+import { lazy } from '../concurrency/lifecycle.ts';
 import type { OrderBookError } from '../errors.ts';
 import type { Rules } from '../protocol/profile.ts';
 

@@ -1,6 +1,6 @@
 import type { ConvertCodes } from '../admission/convert-codes.ts';
 import type { Limits } from '../admission/limits.ts';
-import { lazy } from '../concurrency/lazy.ts';
+import { lazy } from '../concurrency/lifecycle.ts';
 import { OrderBookError } from '../errors.ts';
 import type { AppDataStore } from '../ports/store.ts';
 import { getBuiltInDocument } from '../protocol/app-data.ts';

@@ -1,6 +1,6 @@
 import type { DocumentPolicy } from '../admission/documents.ts';
 import type { Limits } from '../admission/limits.ts';
-import { lazy } from '../concurrency/lazy.ts';
+import { lazy } from '../concurrency/lifecycle.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DocumentSource } from '../ports/document-source.ts';
 

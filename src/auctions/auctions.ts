@@ -1,4 +1,4 @@
-import { lazy } from '../concurrency/lazy.ts';
+import { lazy } from '../concurrency/lifecycle.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { ExecutedSettlement, SettledAuction } from '../records/settled-solution.ts';
 import type { AuctionApi, AuctionConfiguration, AuctionsContext } from './auction-api.ts';

@@ -1,4 +1,4 @@
-import { lazy } from '../concurrency/lazy.ts';
+import { lazy } from '../concurrency/lifecycle.ts';
 import { OrderBookError } from '../errors.ts';
 import type { StoredCompetition } from '../ports/auction-store.ts';
 import type { SettlementChainEvent } from '../ports/chain-store.ts';

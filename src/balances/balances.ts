@@ -1,4 +1,4 @@
-import { lazy } from '../concurrency/lazy.ts';
+import { lazy } from '../concurrency/lifecycle.ts';
 import type { BalanceApi } from '../records/balance-api.ts';
 import type { BalancesContext } from './balance-reader.ts';
 

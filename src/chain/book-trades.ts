@@ -1,4 +1,4 @@
-import { lazy } from '../concurrency/lazy.ts';
+import { lazy } from '../concurrency/lifecycle.ts';
 import type { Store } from '../ports/store.ts';
 import type { TradeApi } from './trade-api.ts';
 

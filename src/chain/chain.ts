@@ -1,5 +1,5 @@
 import { createDeadlineLimiter } from '../concurrency/deadline.ts';
-import { lazy } from '../concurrency/lazy.ts';
+import { lazy } from '../concurrency/lifecycle.ts';
 import { type ChainHead, ChainMismatch } from '../ports/chain-source.ts';
 import type { ApplyOutcome } from '../ports/chain-store.ts';
 import type { ChainApi, ChainContext } from './chain-api.ts';

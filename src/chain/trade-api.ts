@@ -1,5 +1,5 @@
 import { assertNotAborted, countRows, type ReadOptions } from '../concurrency/abort.ts';
-import type { Lazy } from '../concurrency/lazy.ts';
+import type { Lazy } from '../concurrency/lifecycle.ts';
 import { nextStep } from '../concurrency/steps.ts';
 import type { TradeChainEvent, TradeCursor, TradeQuery } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';

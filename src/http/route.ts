@@ -1,5 +1,5 @@
 import { AbortedError, type AbortState, type ReadOptions } from '../concurrency/abort.ts';
-import { lazy } from '../concurrency/lazy.ts';
+import { lazy } from '../concurrency/lifecycle.ts';
 import { OrderBookError } from '../errors.ts';
 import type { OrderBook } from '../order-book.ts';
 import type { StoreError } from '../ports/store.ts';

@@ -8,7 +8,7 @@ import type { Relay } from '../admission/relay.ts';
 import type { VerifiedOrder } from '../admission/verified-order.ts';
 import type { AbortState } from '../concurrency/abort.ts';
 import type { DeadlineLimiter } from '../concurrency/deadline.ts';
-import type { Lazy } from '../concurrency/lazy.ts';
+import type { Lazy } from '../concurrency/lifecycle.ts';
 import type { OrderBookError } from '../errors.ts';
 import type { ChainClient } from '../ports/chain-client.ts';
 import type { Clock } from '../ports/clock.ts';

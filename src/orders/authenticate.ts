@@ -1,7 +1,7 @@
 import { checkNamedOwner } from '../admission/checks.ts';
 import type { KnownDocument } from '../admission/documents.ts';
 import type { ParsedCreation, VerifiedOrder } from '../admission/verified-order.ts';
-import { lazy } from '../concurrency/lazy.ts';
+import { lazy } from '../concurrency/lifecycle.ts';
 import { OrderBookError } from '../errors.ts';
 import type { SigningDomain } from '../protocol/eip712.ts';
 import { type Address, bytesToHex, type Hex, packUid, ZERO_ADDRESS } from '../protocol/hex.ts';

@@ -1,5 +1,5 @@
 import { createClockWatch } from '../concurrency/clock-watch.ts';
-import { lazy } from '../concurrency/lazy.ts';
+import { lazy } from '../concurrency/lifecycle.ts';
 import { createWorker } from '../concurrency/worker.ts';
 import { seconds, yieldToEventLoop } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';

@@ -2,7 +2,7 @@ import type { ConvertCodes } from '../admission/convert-codes.ts';
 import type { OrderCreation } from '../admission/creation.ts';
 import { assertNotAborted, type ReadOptions } from '../concurrency/abort.ts';
 import { createRequestCoalescer } from '../concurrency/coalesce.ts';
-import { type Lazy, lazy } from '../concurrency/lazy.ts';
+import { type Lazy, lazy } from '../concurrency/lifecycle.ts';
 import { createThrottle } from '../concurrency/limit.ts';
 import { mapAsync } from '../concurrency/map-async.ts';
 import type { StreamLimits } from '../limits/index.ts';

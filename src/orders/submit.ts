@@ -3,7 +3,7 @@ import { parseValidCreation } from '../admission/creation.ts';
 import type { Relay, RelayOutcome } from '../admission/relay.ts';
 import type { VerifiedOrder } from '../admission/verified-order.ts';
 import { type AbortState, assertNotAborted } from '../concurrency/abort.ts';
-import { lazy } from '../concurrency/lazy.ts';
+import { lazy } from '../concurrency/lifecycle.ts';
 import { type ErrorCode, OrderBookError } from '../errors.ts';
 import { readMonotonic, seconds } from '../ports/clock.ts';
 import type { NewOrder } from '../ports/order-record.ts';

@@ -1,4 +1,4 @@
-import { lazy } from '../concurrency/lazy.ts';
+import { lazy } from '../concurrency/lifecycle.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import type { QuoteApi, QuoteCallOptions, QuotesContext } from './quote-api.ts';
 import { getOrderQuoting, NO_ESTIMATORS, parseQuoteOptions, type QuoteOptions } from './quote-options.ts';

@@ -45,7 +45,12 @@ export {
 } from './chain-operations.ts';
 export { countOldEntries } from './count-old-entries.ts';
 export { createAccountStore, createStore, type StoreDefinition, type StoreOperations } from './create-store.ts';
-export { DELIVERY_WINDOW } from './delivery-window.ts';
 export { FORGOTTEN, getReferralText, REFERRAL_FEEDS } from './forgotten.ts';
 export { createInMemoryLeases } from './in-memory-leases.ts';
-export { CLAIM_WINDOW, type DueDelivery, getLaneLimit, selectDeliveries } from './select-deliveries.ts';
+export {
+  CLAIM_WINDOW,
+  DELIVERY_WINDOW,
+  type DueDelivery,
+  getLaneLimit,
+  selectDeliveries,
+} from './select-deliveries.ts';

@@ -5,7 +5,7 @@
  */
 
 import type { Relay } from '../admission/relay.ts';
-import { lazy } from '../concurrency/lazy.ts';
+import { lazy } from '../concurrency/lifecycle.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { SettledOrders, UpstreamFeatureContext } from './context.ts';
 import type { UpstreamQuotes } from './quotes.ts';

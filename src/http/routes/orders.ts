@@ -1,6 +1,6 @@
 import type { OrderCreation } from '../../admission/creation.ts';
 import { countRows, type ReadOptions } from '../../concurrency/abort.ts';
-import { lazy } from '../../concurrency/lazy.ts';
+import { lazy } from '../../concurrency/lifecycle.ts';
 import { OrderBookError } from '../../errors.ts';
 import type { EncodedPage, OrderCancellation, OrderCancellations } from '../../orders/index.ts';
 import { createTooManyUidsError, MAX_UIDS } from '../../orders/index.ts';

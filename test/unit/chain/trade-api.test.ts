@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { SurplusReader } from '../../../src/chain/surplus.ts';
 import { createTradeApi } from '../../../src/chain/trade-api.ts';
 import { toOrderTrade } from '../../../src/chain/trades.ts';
-import { lazy } from '../../../src/concurrency/lazy.ts';
+import { lazy } from '../../../src/concurrency/lifecycle.ts';
 import { trade } from '../../conformance/chain.ts';
 import { order } from '../../conformance/orders.ts';
 
