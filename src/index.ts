@@ -142,18 +142,11 @@ export type {
 export type { BalanceApi } from './records/balance-api.ts';
 export type { CompetitionStatus, SolverExecution } from './records/competition-status.ts';
 export type { EventLog } from './records/event-log.ts';
-export type {
-  Order,
-  OrderClass,
-  RenderedOrder,
-  RenderedResult,
-  StoredOrderQuote,
-  UnreadableOrder,
-} from './records/order-json.ts';
+export type { RenderedOrder, RenderedResult, UnreadableOrder } from './records/order-json.ts';
 export type { OrderStreamFilter } from './records/order-stream-filter.ts';
 export type * from './records/results.ts';
 export type { AuctionPrices } from './records/settled-solution.ts';
-export type { OrderStatus } from './records/status.ts';
+export type { Order, OrderClass, OrderStatus, StoredOrderQuote } from './records/wire-order.ts';
 export type { OrderStreamEvent, Stream, StreamEvent, StreamItem, StreamOptions } from './streams/index.ts';
 export type {
   RelayMode,

@@ -1,7 +1,7 @@
 import { chainById, NATIVE_MARKER } from '../protocol/chains.ts';
 import type { Address } from '../protocol/hex.ts';
 import { getNativeCurrency, getWrappedSymbol } from '../protocol/native-currency.ts';
-import type { Order } from '../records/order-json.ts';
+import type { Order } from '../records/wire-order.ts';
 
 /** Decimals and symbol of a token, if known. */
 export interface TokenLabel {

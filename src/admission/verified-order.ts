@@ -1,7 +1,7 @@
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { OrderData } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
-import type { AdmittedOrder } from '../records/order-json.ts';
+import type { AdmittedOrder } from '../records/wire-order.ts';
 import type { KnownDocument } from './documents.ts';
 
 /**

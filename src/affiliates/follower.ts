@@ -7,7 +7,7 @@ import type { NotificationStore } from '../ports/notification-store.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { type Hex, UNKNOWN_HASH } from '../protocol/hex.ts';
 import { isAfterGap } from '../records/event-log.ts';
-import type { Order } from '../records/order-json.ts';
+import type { Order } from '../records/wire-order.ts';
 import { REFERRAL_FEEDS } from '../store-kit/forgotten.ts';
 import type { Ledger } from './ledger.ts';
 import { parseReferrerCode, type ReferredTrade } from './referred-trade.ts';

@@ -5,9 +5,9 @@ import { type Address, type Hex, unpackUid, ZERO_ADDRESS } from '../protocol/hex
 import type { BuyTokenDestination, OrderKind, SellTokenSource } from '../protocol/order.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
 import type { InteractionData } from '../protocol/trampoline.ts';
-import type { Order, OrderBody, OrderClass, StoredOrderQuote } from '../records/order-json.ts';
 import type { AuctionPrices } from '../records/settled-solution.ts';
 import { getSpending, readMetadata } from '../records/spending.ts';
+import type { Order, OrderBody, OrderClass, StoredOrderQuote } from '../records/wire-order.ts';
 import { type AuctionFeePolicy, type AuctionQuote, type FeeRules, getFeePolicies } from './fee-policies.ts';
 import type { FundingQuery } from './funding.ts';
 

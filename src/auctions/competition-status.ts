@@ -3,7 +3,7 @@ import type { TradeChainEvent } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { CompetitionStatus, SolverExecution } from '../records/competition-status.ts';
-import { getOrderStatus } from '../records/status.ts';
+import { getOrderStatus } from '../records/order-json.ts';
 import type { AuctionSelection } from './auction-api.ts';
 import type { Competition } from './competition.ts';
 import { competitionOfSettlement, hasOrder, pendingCompetitions } from './competition.ts';

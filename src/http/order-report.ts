@@ -12,8 +12,9 @@ import type { OrderBook } from '../order-book.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { EventLog } from '../records/event-log.ts';
-import { formatIsoDate, type Order } from '../records/order-json.ts';
+import { formatIsoDate } from '../records/order-json.ts';
 import type { OrderTrade } from '../records/results.ts';
+import type { Order } from '../records/wire-order.ts';
 
 /** Maximum number of trades in a report. */
 const MAX_TRADES = 100;

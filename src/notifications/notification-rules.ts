@@ -9,7 +9,8 @@ import type {
 import type { StoredEvent } from '../ports/store.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import { formatIsoDate, type Order } from '../records/order-json.ts';
+import { formatIsoDate } from '../records/order-json.ts';
+import type { Order } from '../records/wire-order.ts';
 import { createHashedId } from './hashed-ids.ts';
 import type { Notification } from './notification.ts';
 import { computeImprovement } from './price-improvement.ts';

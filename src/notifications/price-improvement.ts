@@ -1,4 +1,4 @@
-import type { Order, StoredOrderQuote } from '../records/order-json.ts';
+import type { Order, StoredOrderQuote } from '../records/wire-order.ts';
 
 /** Least improvement that is reported, in parts of the expected amount: one basis point. */
 const LEAST = 10_000n;

@@ -1,5 +1,5 @@
-import { type PreparedOrder, renderEnd } from '../records/order-json.ts';
-import { getOrderStatus, type OrderStatus } from '../records/status.ts';
+import { getOrderStatus, type PreparedOrder, renderEnd } from '../records/order-json.ts';
+import type { OrderStatus } from '../records/wire-order.ts';
 
 /** An order that was read from the store. */
 export interface ReadOrder {

@@ -3,7 +3,7 @@ import { OrderBookError } from '../errors.ts';
 import type { OrderCursor, OrderQuery } from '../ports/store.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { ListQuery } from '../records/results.ts';
-import { ORDER_STATUSES, type OrderStatus } from '../records/status.ts';
+import { ORDER_STATUSES, type OrderStatus } from '../records/wire-order.ts';
 import {
   assertKnownFilters,
   formatUnknownName,

@@ -13,7 +13,7 @@ import type { Hex } from '../protocol/hex.ts';
 import { getInteractions } from '../protocol/trampoline.ts';
 import type { CompetitionStatus } from '../records/competition-status.ts';
 import type { EventLog } from '../records/event-log.ts';
-import type { Order, RenderedOrder, RenderedResult } from '../records/order-json.ts';
+import type { RenderedOrder, RenderedResult } from '../records/order-json.ts';
 import type { OrderStreamFilter } from '../records/order-stream-filter.ts';
 import {
   formatCursor,
@@ -22,6 +22,7 @@ import {
   type OrderResult,
   type RenderedPage,
 } from '../records/results.ts';
+import type { Order } from '../records/wire-order.ts';
 import type { OrderStreamEvent, OrderStreams, Stream, StreamOptions } from '../streams/index.ts';
 import { assertKnownOptions, assertOptionsObject, requireList, requireUid } from '../validation/options.ts';
 import type { Verifier } from '../verification/index.ts';

@@ -3,6 +3,7 @@ import type { EncodedOrder, Store, StoredOrder } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { type Allocate, joinArray } from '../protocol/json.ts';
 import {
+  getOrderStatus,
   type PreparedOrder,
   prepareOrder,
   type RenderedOrder,
@@ -11,7 +12,6 @@ import {
   renderPrepared,
   type UnreadableOrder,
 } from '../records/order-json.ts';
-import { getOrderStatus } from '../records/status.ts';
 import { requireUid } from '../validation/options.ts';
 import type { OrderCache } from './cache.ts';
 import { type ElementForm, encodeOrder, encodeOrders, type ReadOrder } from './encode-orders.ts';

@@ -3,8 +3,8 @@ import { OrderBookError } from '../errors.ts';
 import type { StoredOrder } from '../ports/store.ts';
 import { unpackUid } from '../protocol/hex.ts';
 import { isEcdsa } from '../protocol/signature.ts';
-import type { OrderBody } from '../records/order-json.ts';
-import { checkCancellable } from '../records/status.ts';
+import { checkCancellable } from '../records/order-json.ts';
+import type { OrderBody } from '../records/wire-order.ts';
 import { getCheckQueue, type RemoteCheck } from './admission.ts';
 import { createReplacementError } from './cancel-errors.ts';
 

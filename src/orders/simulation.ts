@@ -3,8 +3,8 @@ import type { OrderSimulationOutcome, OrderToSimulate } from '../ports/order-sim
 import type { Address } from '../protocol/hex.ts';
 import type { OrderData } from '../protocol/order.ts';
 import type { getInteractions } from '../protocol/trampoline.ts';
-import type { Order } from '../records/order-json.ts';
 import { readMetadata } from '../records/spending.ts';
+import type { Order } from '../records/wire-order.ts';
 import { assertKnownOptions } from '../validation/options.ts';
 import type { AdmissionContext } from './admission.ts';
 import type { UnverifiedOrder } from './authenticate.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../ports/clock.ts';
 import type { NewQuote, QuoteKind, QuoteStore } from '../ports/quote-store.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
-import type { StoredOrderQuote } from '../records/order-json.ts';
+import type { StoredOrderQuote } from '../records/wire-order.ts';
 import type { ValidatedEstimate } from './estimate-validation.ts';
 import { computeNetworkFee, type GasCost, getFixedAmount, type QuoteSide } from './fee.ts';
 import type { QuoteCandidate } from './quote-candidate.ts';

@@ -1,5 +1,5 @@
 import type { OrderKind } from '../protocol/order.ts';
-import type { OrderStatus } from './status.ts';
+import type { OrderStatus } from './wire-order.ts';
 
 /**
  * The orders of a stream: those of an account, a single one, or all orders of the book. Further filters are combined by

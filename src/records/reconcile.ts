@@ -8,7 +8,7 @@ import type { NewOrder } from '../ports/order-record.ts';
 import type { StoredOrder } from '../ports/store.ts';
 import type { UpstreamOrder, UpstreamTrade } from '../ports/upstream.ts';
 import { type Hex, UNKNOWN_HASH } from '../protocol/hex.ts';
-import { getOrderStatus } from './status.ts';
+import { getOrderStatus } from './order-json.ts';
 
 /** A difference between this book and the other one, and how it was resolved. */
 export interface UpstreamDifference {

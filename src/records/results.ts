@@ -2,8 +2,8 @@ import type { TokenInfo } from '../ports/chain-client.ts';
 import type { ProtocolFee, TradeCursor } from '../ports/chain-store.ts';
 import type { OrderCursor } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import type { Order, RenderedOrder, UnreadableOrder } from './order-json.ts';
-import type { OrderStatus } from './status.ts';
+import type { RenderedOrder, UnreadableOrder } from './order-json.ts';
+import type { Order, OrderStatus } from './wire-order.ts';
 
 /** One result of reading many orders. */
 export type OrderResult =

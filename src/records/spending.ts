@@ -1,6 +1,6 @@
 import { type Metadata, NO_METADATA } from '../protocol/metadata.ts';
 import { parseAppData } from '../protocol/parse-app-data.ts';
-import type { Order, OrderBody } from './order-json.ts';
+import type { Order, OrderBody } from './wire-order.ts';
 
 /** The keys of a document that auctions use. A letter of a key may be escaped. */
 const USED_KEYS = /"(?:partnerFee|wrappers|flashloan)"|\\u/;

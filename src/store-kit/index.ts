@@ -23,6 +23,8 @@ export {
   toConflict,
 } from '../records/chain-batch.ts';
 export { createExpiryEvent, emitsExpiry, getPlacementVersion } from '../records/expiry-event.ts';
+export type { CancellableOrder } from '../records/order-json.ts';
+export { checkCancellable, getEndTime, getOrderStatus, isSoundBody } from '../records/order-json.ts';
 export type {
   AffectedOrder,
   KnownOrder,
@@ -31,9 +33,8 @@ export type {
   RowChange,
 } from '../records/project-order.ts';
 export { projectOrderState } from '../records/project-order.ts';
-export type { CancellableOrder, OrderStatus } from '../records/status.ts';
-export { checkCancellable, getEndTime, getOrderStatus, ORDER_STATUSES } from '../records/status.ts';
-export { isSoundBody } from '../records/stored-row.ts';
+export type { OrderStatus } from '../records/wire-order.ts';
+export { ORDER_STATUSES } from '../records/wire-order.ts';
 export { assertKnownOptions } from '../validation/options.ts';
 export {
   CHAIN_EVENT_TYPES,

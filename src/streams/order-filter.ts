@@ -1,6 +1,6 @@
-import type { Order } from '../records/order-json.ts';
 import type { OrderStreamFilter } from '../records/order-stream-filter.ts';
-import { ORDER_STATUSES } from '../records/status.ts';
+import type { Order } from '../records/wire-order.ts';
+import { ORDER_STATUSES } from '../records/wire-order.ts';
 import { invalidParameter, requireAddress } from '../validation/options.ts';
 import type { StreamItem } from './stream.ts';
 

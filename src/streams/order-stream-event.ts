@@ -1,6 +1,6 @@
 import type { Hex } from '../protocol/hex.ts';
-import type { Order } from '../records/order-json.ts';
 import { type OrderStreamFilter, STREAM_FILTERS } from '../records/order-stream-filter.ts';
+import type { Order } from '../records/wire-order.ts';
 import {
   assertKnownFilters,
   getFilterNames,

@@ -4,7 +4,8 @@ import { type Address, bytesToHex, packUid } from '../protocol/hex.ts';
 import type { OrderHasher } from '../protocol/order.ts';
 import { parseAppData } from '../protocol/parse-app-data.ts';
 import { getInteractions } from '../protocol/trampoline.ts';
-import { type OrderBody, toNewOrder } from '../records/order-json.ts';
+import { toNewOrder } from '../records/order-json.ts';
+import type { OrderBody } from '../records/wire-order.ts';
 
 /** The members of a stored body that an order in wire format has. */
 const SUBMITTED = [

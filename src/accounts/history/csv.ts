@@ -1,6 +1,6 @@
 import { toCsvLine } from '../../account-tools/csv-line.ts';
-import type { Order } from '../../records/order-json.ts';
 import type { OrderTrade } from '../../records/results.ts';
+import type { Order } from '../../records/wire-order.ts';
 import type { AccountOrder, AccountTrade } from './history-api.ts';
 
 /** Members of an order that are columns, after `chainId` and `env`. Amounts are atoms. */

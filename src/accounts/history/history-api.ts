@@ -1,6 +1,6 @@
 import type { ReadOptions } from '../../concurrency/abort.ts';
-import type { Order } from '../../records/order-json.ts';
 import type { OrderTrade } from '../../records/results.ts';
+import type { Order } from '../../records/wire-order.ts';
 
 /** A page of a history. */
 export interface HistoryQuery {

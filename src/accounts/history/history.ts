@@ -5,8 +5,9 @@ import { nextStep } from '../../concurrency/steps.ts';
 import { OrderBookError } from '../../errors.ts';
 import type { TradeCursor } from '../../ports/chain-store.ts';
 import type { Address } from '../../protocol/hex.ts';
-import { formatIsoDate, type Order, type RenderedOrder } from '../../records/order-json.ts';
+import { formatIsoDate, type RenderedOrder } from '../../records/order-json.ts';
 import { formatCursor, type TimedTrade } from '../../records/results.ts';
+import type { Order } from '../../records/wire-order.ts';
 import { assertKnownFilters, assertOptionsObject, getFilterNames } from '../../validation/options.ts';
 import { requireAccount } from '../../validation/parameters.ts';
 import {

@@ -7,7 +7,7 @@ import { MAX_UIDS } from '../../orders/index.ts';
 import { PLACEMENT_ERRORS } from '../../ports/chain-store.ts';
 import { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from '../../protocol/order.ts';
 import { SIGNING_SCHEMES } from '../../protocol/signature.ts';
-import { ORDER_STATUSES } from '../../records/status.ts';
+import { ORDER_STATUSES } from '../../records/wire-order.ts';
 import { address, callData, decimal, hexBytes, moment, tokenAtoms, unixSeconds } from './primitives.ts';
 
 export const uidSchema = hexBytes(56, 'The digest of an order, its owner and its expiry.');

@@ -263,7 +263,7 @@ export const PLANTED: readonly PlantedFault[] = [
     name: 'the status does not depend on the time',
     area: 'expiry',
     store: 'memory',
-    file: 'src/records/status.ts',
+    file: 'src/records/order-json.ts',
     find: 'validTo < now',
     replace: 'validTo < now - 30',
   },

@@ -6,7 +6,7 @@ import { simulateOrder } from '../../../src/orders/simulation.ts';
 import type { OrderSimulator, OrderToSimulate } from '../../../src/ports/order-simulator.ts';
 import type { Address } from '../../../src/protocol/hex.ts';
 import type { Interactions } from '../../../src/protocol/trampoline.ts';
-import type { Order } from '../../../src/records/order-json.ts';
+import type { Order } from '../../../src/records/wire-order.ts';
 
 const OWNER: Address = `0x${'c0'.repeat(20)}`;
 const CONTRACT: Address = `0x${'5e'.repeat(20)}`;

@@ -1,8 +1,8 @@
 import type { StoredOrder } from 'intentbook';
 import { describe, expect, test } from 'vitest';
 import type { Address } from '../../../src/protocol/hex.ts';
-import type { AdmittedOrder } from '../../../src/records/order-json.ts';
 import { formatIsoDate, prepareOrder, renderBody, renderPrepared } from '../../../src/records/order-json.ts';
+import type { AdmittedOrder } from '../../../src/records/wire-order.ts';
 import { NEW_ROW } from '../orders/new-row.ts';
 
 const NOW = 1_700_000_000;

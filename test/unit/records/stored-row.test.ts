@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { StoredOrder } from '../../../src/ports/store.ts';
 import type { Hex } from '../../../src/protocol/hex.ts';
-import type { AdmittedOrder } from '../../../src/records/order-json.ts';
-import { renderBody } from '../../../src/records/order-json.ts';
-import { findDamage, isSoundBody } from '../../../src/records/stored-row.ts';
+import { findDamage, isSoundBody, renderBody } from '../../../src/records/order-json.ts';
+import type { AdmittedOrder } from '../../../src/records/wire-order.ts';
 import { NEW_ROW } from '../orders/new-row.ts';
 
 const VALID_TO = 1_800_000_000;

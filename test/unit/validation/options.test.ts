@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ORDER_STATUSES } from '../../../src/records/status.ts';
+import { ORDER_STATUSES } from '../../../src/records/wire-order.ts';
 import { formatUnknownName } from '../../../src/validation/options.ts';
 
 test.each([
