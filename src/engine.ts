@@ -2,7 +2,7 @@ import { createAppData, createDocumentPolicy } from './app-data/index.ts';
 import { createAuctionFinder, createAuctions } from './auctions/index.ts';
 import { createBalances } from './balances/index.ts';
 import { createChain, createTrades } from './chain/index.ts';
-import { createDeadlineLimiter } from './concurrency/deadline.ts';
+import { createDeadlineLimiter } from './concurrency/abort.ts';
 import { createLifecycle, lazy } from './concurrency/lifecycle.ts';
 import { createEmitter, createEventDispatcher, createEventLog } from './event-log/index.ts';
 import { type OrderBookOptions, parseOptions } from './options.ts';

@@ -6,9 +6,8 @@
 
 export { toCsvLine } from './account-tools/csv-line.ts';
 export { recordPrunedBefore } from './account-tools/pruned-notifications.ts';
-export { onAbort } from './concurrency/abort.ts';
+export { DeadlineError, onAbort, withDeadline } from './concurrency/abort.ts';
 export { createAsyncQueue } from './concurrency/async-queue.ts';
-export { DeadlineError, withDeadline } from './concurrency/deadline.ts';
 export { type Lazy, lazy } from './concurrency/lifecycle.ts';
 export { createServiceFetch, parseHttpDate, parseRetryAfter } from './concurrency/service-fetch.ts';
 export { createWorker } from './concurrency/worker.ts';

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'eventemitter3';
-import { QueueFullError } from '../concurrency/deadline.ts';
+import { QueueFullError } from '../concurrency/abort.ts';
 import { callListener } from '../listeners.ts';
 import { type Clock, readMonotonic } from '../ports/clock.ts';
 

@@ -1,5 +1,5 @@
+import { withDeadline } from '../concurrency/abort.ts';
 import { setBounded } from '../concurrency/bounded-map.ts';
-import { withDeadline } from '../concurrency/deadline.ts';
 import { type Clock, readMonotonic, thenAlways } from '../ports/clock.ts';
 import { AccountError } from './account-error.ts';
 import type { SourceObserver, SourceSubject } from './observations.ts';

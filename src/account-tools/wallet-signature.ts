@@ -1,4 +1,4 @@
-import { withDeadline } from '../concurrency/deadline.ts';
+import { withDeadline } from '../concurrency/abort.ts';
 import type { RecoveryBackend } from '../crypto/backend.ts';
 import { toAddress } from '../crypto/keccak.ts';
 import type { RecoveryBackendOption } from '../crypto/recovery.ts';

@@ -1,5 +1,4 @@
-import { AbortedError } from '../concurrency/abort.ts';
-import { type DeadlineLimiter, QueueFullError, type QueueOptions } from '../concurrency/deadline.ts';
+import { AbortedError, type DeadlineLimiter, QueueFullError, type QueueOptions } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
 import { type Address, type Hex, ZERO_ADDRESS } from '../protocol/hex.ts';
 

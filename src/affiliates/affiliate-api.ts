@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { AccountError } from '../account-tools/account-error.ts';
 import type { AccountTools } from '../account-tools/account-tools.ts';
-import { withDeadline } from '../concurrency/deadline.ts';
+import { withDeadline } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
 import type { AffiliateStatistics, PayoutSource, StatisticsResponse } from '../ports/affiliate-statistics.ts';
 import type { Affiliate } from '../ports/affiliate-store.ts';

@@ -1,7 +1,7 @@
 import type { FindDocument } from '../admission/documents.ts';
+import { createDeadlineLimiter, QueueFullError } from '../concurrency/abort.ts';
 import { setBounded } from '../concurrency/bounded-map.ts';
 import { createRequestCoalescer } from '../concurrency/coalesce.ts';
-import { createDeadlineLimiter, QueueFullError } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import { type Clock, isRecent, readMonotonic } from '../ports/clock.ts';
 import type { DocumentSource } from '../ports/document-source.ts';

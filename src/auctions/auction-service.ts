@@ -1,4 +1,4 @@
-import { createDeadlineLimiter } from '../concurrency/deadline.ts';
+import { createDeadlineLimiter } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
 import { seconds, thenAlways } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';

@@ -1,5 +1,5 @@
 import type { OrderPolicy } from '../admission/policy.ts';
-import { DeadlineError, type DeadlineLimiter } from '../concurrency/deadline.ts';
+import { DeadlineError, type DeadlineLimiter } from '../concurrency/abort.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { AuctionCandidate } from './auction-order.ts';
 import { getParties } from './filters.ts';

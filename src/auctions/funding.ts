@@ -1,4 +1,4 @@
-import { DeadlineError, type DeadlineLimiter } from '../concurrency/deadline.ts';
+import { DeadlineError, type DeadlineLimiter } from '../concurrency/abort.ts';
 import type { ChainClient, Funds, FundsQuery } from '../ports/chain-client.ts';
 import type { Address } from '../protocol/hex.ts';
 import type { SellTokenSource } from '../protocol/order.ts';

@@ -1,4 +1,4 @@
-import type { DeadlineLimiter } from '../concurrency/deadline.ts';
+import type { DeadlineLimiter } from '../concurrency/abort.ts';
 import type { ChainClient } from '../ports/chain-client.ts';
 import type { Hex } from '../protocol/hex.ts';
 import type { AuctionCandidate } from './auction-order.ts';

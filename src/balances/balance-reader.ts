@@ -1,5 +1,5 @@
+import { DeadlineError, withDeadline } from '../concurrency/abort.ts';
 import { setBounded } from '../concurrency/bounded-map.ts';
-import { DeadlineError, withDeadline } from '../concurrency/deadline.ts';
 import { OrderBookError } from '../errors.ts';
 import type { ChainCall, ChainClient, Funds, FundsQuery, TokenInfo } from '../ports/chain-client.ts';
 import { type Clock, isRecent, readMonotonic } from '../ports/clock.ts';

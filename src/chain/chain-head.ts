@@ -1,4 +1,4 @@
-import { createDeadlineLimiter } from '../concurrency/deadline.ts';
+import { createDeadlineLimiter } from '../concurrency/abort.ts';
 import type { ChainHead, ChainSource } from '../ports/chain-source.ts';
 import type { BlockRef } from '../ports/chain-store.ts';
 import { type Clock, seconds } from '../ports/clock.ts';

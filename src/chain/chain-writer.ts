@@ -1,5 +1,5 @@
 import { type FindDocument, readDocument } from '../admission/documents.ts';
-import { sleep } from '../concurrency/sleep.ts';
+import { sleep } from '../concurrency/abort.ts';
 import { type ErrorCode, isTemporary, OrderBookError, SOLVER_ERROR_CODES } from '../errors.ts';
 import { type Clock, readMonotonic, seconds } from '../ports/clock.ts';
 import type { OrderQuote, QuoteQuery } from '../ports/quote-store.ts';

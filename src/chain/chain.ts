@@ -1,4 +1,4 @@
-import { createDeadlineLimiter } from '../concurrency/deadline.ts';
+import { createDeadlineLimiter } from '../concurrency/abort.ts';
 import { lazy } from '../concurrency/lifecycle.ts';
 import { type ChainHead, ChainMismatch } from '../ports/chain-source.ts';
 import type { ApplyOutcome } from '../ports/chain-store.ts';

@@ -1,4 +1,4 @@
-import type { DeadlineLimiter } from '../concurrency/deadline.ts';
+import type { DeadlineLimiter } from '../concurrency/abort.ts';
 import type { ChainSource } from '../ports/chain-source.ts';
 import type { ApplyOutcome, BlockRef, ChainProgress, RollbackOutcome } from '../ports/chain-store.ts';
 import type { Clock } from '../ports/clock.ts';

@@ -1,4 +1,4 @@
-import { sleep } from '../concurrency/sleep.ts';
+import { sleep } from '../concurrency/abort.ts';
 import { type ChainHead, ChainMismatch, type ChainSource } from '../ports/chain-source.ts';
 import type { BlockRef } from '../ports/chain-store.ts';
 import { StoreError } from '../ports/store.ts';

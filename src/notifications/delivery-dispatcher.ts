@@ -1,5 +1,5 @@
 import type { AccountTools } from '../account-tools/account-tools.ts';
-import { withDeadline } from '../concurrency/deadline.ts';
+import { withDeadline } from '../concurrency/abort.ts';
 import { createWorker, type Worker } from '../concurrency/worker.ts';
 import type { Channel, DeliveryResult } from '../ports/channel.ts';
 import { readMonotonic, thenAlways } from '../ports/clock.ts';

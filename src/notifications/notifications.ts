@@ -1,8 +1,7 @@
 import type { KnownBook, SourceBook } from '../account-tools/account-books.ts';
 import { AccountError } from '../account-tools/account-error.ts';
 import type { AccountTools } from '../account-tools/account-tools.ts';
-import type { ReadOptions } from '../concurrency/abort.ts';
-import { withDeadline } from '../concurrency/deadline.ts';
+import { type ReadOptions, withDeadline } from '../concurrency/abort.ts';
 import { mapAsync } from '../concurrency/map-async.ts';
 import type { StreamLimits } from '../limits/index.ts';
 import type { AccountStore } from '../ports/account-store.ts';

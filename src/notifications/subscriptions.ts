@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { AccountError } from '../account-tools/account-error.ts';
 import type { AccountTools } from '../account-tools/account-tools.ts';
-import { DeadlineError, withDeadline } from '../concurrency/deadline.ts';
+import { DeadlineError, withDeadline } from '../concurrency/abort.ts';
 import { keccak256Text } from '../crypto/keccak.ts';
 import { OrderBookError } from '../errors.ts';
 import type { Channel } from '../ports/channel.ts';

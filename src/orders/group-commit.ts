@@ -1,4 +1,4 @@
-import { withDeadline } from '../concurrency/deadline.ts';
+import { withDeadline } from '../concurrency/abort.ts';
 import { createThrottle } from '../concurrency/limit.ts';
 import { type Clock, readMonotonic, thenAlways, yieldToEventLoop } from '../ports/clock.ts';
 import type { InsertOptions, InsertOutcome, OrderInsert, Store } from '../ports/store.ts';

@@ -1,8 +1,7 @@
 import { checkGas } from '../admission/checks.ts';
 import { type CheckQueue, createQueueFullError } from '../admission/policy.ts';
 import type { VerifiedOrder } from '../admission/verified-order.ts';
-import { AbortedError } from '../concurrency/abort.ts';
-import { DeadlineError, QueueFullError } from '../concurrency/deadline.ts';
+import { AbortedError, DeadlineError, QueueFullError } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
 import type { ChainCall, ChainClient, Funds, Simulation } from '../ports/chain-client.ts';
 import { type Hex, parseHex, unpackUid } from '../protocol/hex.ts';

@@ -1,6 +1,6 @@
 import type { LatePair, NewQuoteResult, OrderQuoting } from '../admission/order-quoting.ts';
 import type { VerifiedOrder } from '../admission/verified-order.ts';
-import { withDeadline } from '../concurrency/deadline.ts';
+import { withDeadline } from '../concurrency/abort.ts';
 import type { OrderQuote, QuoteQuery, QuoteTerms } from '../ports/quote-store.ts';
 import type { OrderData } from '../protocol/order.ts';
 import type { AdmissionContext } from './admission.ts';

@@ -1,4 +1,4 @@
-import { DeadlineError, withDeadline } from '../concurrency/deadline.ts';
+import { DeadlineError, withDeadline } from '../concurrency/abort.ts';
 import { OrderBookError } from '../errors.ts';
 import { type Clock, isRecent, readMonotonic } from '../ports/clock.ts';
 import type { Decimal } from '../protocol/decimal.ts';

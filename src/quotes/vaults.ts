@@ -1,5 +1,5 @@
+import { withDeadline } from '../concurrency/abort.ts';
 import { setBounded } from '../concurrency/bounded-map.ts';
-import { withDeadline } from '../concurrency/deadline.ts';
 import { type Clock, isRecent, readMonotonic } from '../ports/clock.ts';
 import type { VaultReader } from '../ports/vaults.ts';
 import type { Decimal } from '../protocol/decimal.ts';

@@ -1,4 +1,4 @@
-import { withDeadline } from '../concurrency/deadline.ts';
+import { withDeadline } from '../concurrency/abort.ts';
 import { type Clock, readMonotonic } from '../ports/clock.ts';
 import type { JitOrder } from '../ports/estimator.ts';
 import type { QuoteVerifier, VerificationOutcome } from '../ports/quote-verifier.ts';

@@ -1,4 +1,4 @@
-import { withDeadline } from '../../concurrency/deadline.ts';
+import { withDeadline } from '../../concurrency/abort.ts';
 import { type Clock, isRecent, readMonotonic } from '../../ports/clock.ts';
 import type { SolutionId } from '../in-flight.ts';
 import type { AuctionRunSettings } from './run-options.ts';

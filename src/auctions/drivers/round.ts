@@ -1,4 +1,4 @@
-import { DeadlineError, withDeadline } from '../../concurrency/deadline.ts';
+import { DeadlineError, withDeadline } from '../../concurrency/abort.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Address, Hex } from '../../protocol/hex.ts';
 import { decodeSettle, type SettledTrade } from '../../protocol/settle-calldata.ts';

@@ -1,4 +1,4 @@
-import { DeadlineError, withDeadline } from '../../concurrency/deadline.ts';
+import { DeadlineError, withDeadline } from '../../concurrency/abort.ts';
 import { createWorker } from '../../concurrency/worker.ts';
 import { callListener, type Observer } from '../../listeners.ts';
 import type { ChainHead } from '../../ports/chain-source.ts';

@@ -1,8 +1,7 @@
 import * as z from 'zod/mini';
 import { AccountError } from '../../account-tools/account-error.ts';
 import type { AccountTools } from '../../account-tools/account-tools.ts';
-import type { DeadlineLimiter } from '../../concurrency/deadline.ts';
-import { createDeadlineLimiter, DeadlineError, QueueFullError } from '../../concurrency/deadline.ts';
+import { createDeadlineLimiter, DeadlineError, type DeadlineLimiter, QueueFullError } from '../../concurrency/abort.ts';
 import { OrderBookError } from '../../errors.ts';
 import type {
   BundleCall,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AuctionCandidate } from '../../../src/auctions/auction-order.ts';
 import { createFindDenied } from '../../../src/auctions/denied.ts';
-import { createDeadlineLimiter } from '../../../src/concurrency/deadline.ts';
+import { createDeadlineLimiter } from '../../../src/concurrency/abort.ts';
 import { manualClock } from '../../support/clock.ts';
 
 test('deny list of auctions: uses the previous results after a timeout, without further queries', async () => {

@@ -1,7 +1,7 @@
 import type { ChainClient } from 'intentbook';
 import { describe, expect, it } from 'vitest';
 import { createFunding } from '../../../src/auctions/funding.ts';
-import { createDeadlineLimiter } from '../../../src/concurrency/deadline.ts';
+import { createDeadlineLimiter } from '../../../src/concurrency/abort.ts';
 import { manualClock } from '../../support/clock.ts';
 
 const ADDRESS = `0x${'ab'.repeat(20)}` as const;

@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import type { ChainBatch } from '../../../src/chain/decode-batch.ts';
 import { createChainIndexer } from '../../../src/chain/indexer.ts';
 import type { ChainIndexerContext, ParsedIndexerOptions } from '../../../src/chain/indexer-options.ts';
-import { createDeadlineLimiter } from '../../../src/concurrency/deadline.ts';
+import { createDeadlineLimiter } from '../../../src/concurrency/abort.ts';
 import type { Happening } from '../../support/chain-events.ts';
 import { hashOf, SOLVER } from '../../support/chain-events.ts';
 import { manualClock } from '../../support/clock.ts';

@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { AbortedError } from '../../../src/concurrency/abort.ts';
-import type { QueueOptions } from '../../../src/concurrency/deadline.ts';
-import { createDeadlineLimiter, DeadlineError, QueueFullError } from '../../../src/concurrency/deadline.ts';
+import {
+  AbortedError,
+  createDeadlineLimiter,
+  DeadlineError,
+  QueueFullError,
+  type QueueOptions,
+} from '../../../src/concurrency/abort.ts';
 import type { Address } from '../../../src/protocol/hex.ts';
 import { manualClock } from '../../support/clock.ts';
 
