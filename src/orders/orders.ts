@@ -27,12 +27,11 @@ import type { OrderStreamEvent, OrderStreams, Stream, StreamOptions } from '../s
 import { assertKnownOptions, assertOptionsObject, requireList, requireUid } from '../validation/options.ts';
 import type { Verifier } from '../verification/index.ts';
 import type { AdmissionContext } from './admission.ts';
-import type { OrderCache } from './cache.ts';
 import type { CancelResult, OrderCancellation, OrderCancellations } from './cancel.ts';
 import type { ExpirySweepContext } from './expiry.ts';
 import { createSubmissionQueue } from './group-commit.ts';
 import type { EncodedPage, EncodedReadOptions, ListFilter } from './list-orders.ts';
-import { type ReadContext, readManyBytes, readOrder, readOrders } from './read.ts';
+import { type OrderCache, type ReadContext, readManyBytes, readOrder, readOrders } from './read.ts';
 import type { SimulateOptions, SimulateResult } from './simulation.ts';
 import {
   getMaxDuration,
