@@ -1,7 +1,7 @@
 import type { AccountTools } from '../account-tools/account-tools.ts';
 import { recordPrunedBefore } from '../account-tools/pruned-notifications.ts';
 import { createClockWatch } from '../concurrency/clock-watch.ts';
-import { createWorker, type Worker } from '../concurrency/worker.ts';
+import { createWorker, type Worker } from '../concurrency/lifecycle.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import { readMonotonic, yieldToEventLoop } from '../ports/clock.ts';
 

@@ -1,6 +1,6 @@
 import type { KnownBook } from '../account-tools/account-books.ts';
 import type { AccountTools } from '../account-tools/account-tools.ts';
-import { createWorker } from '../concurrency/worker.ts';
+import { createWorker } from '../concurrency/lifecycle.ts';
 import type { AffiliateStore } from '../ports/affiliate-store.ts';
 import { readMonotonic, yieldToEventLoop } from '../ports/clock.ts';
 import type { NotificationStore } from '../ports/notification-store.ts';

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'eventemitter3';
-import { createWorker } from '../concurrency/worker.ts';
+import { createWorker } from '../concurrency/lifecycle.ts';
 import { callListener, type Observer } from '../listeners.ts';
 import { type Clock, readMonotonic } from '../ports/clock.ts';
 import type { OrderEventType } from '../ports/order-events.ts';

@@ -1,6 +1,6 @@
 import type { AccountTools } from '../account-tools/account-tools.ts';
 import { withDeadline } from '../concurrency/abort.ts';
-import { createWorker, type Worker } from '../concurrency/worker.ts';
+import { createWorker, type Worker } from '../concurrency/lifecycle.ts';
 import type { Channel, DeliveryResult } from '../ports/channel.ts';
 import { readMonotonic, thenAlways } from '../ports/clock.ts';
 import type { ClaimedDelivery } from '../ports/delivery-store.ts';

@@ -3,7 +3,7 @@ import type { AccountTools } from '../account-tools/account-tools.ts';
 import { readPrunedBefore } from '../account-tools/pruned-notifications.ts';
 import { findTokens } from '../account-tools/token-labels.ts';
 import { createClockWatch } from '../concurrency/clock-watch.ts';
-import { createWorker } from '../concurrency/worker.ts';
+import { createWorker } from '../concurrency/lifecycle.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import { yieldToEventLoop } from '../ports/clock.ts';
 import type {

@@ -1,6 +1,5 @@
 import { createClockWatch } from '../concurrency/clock-watch.ts';
-import { lazy } from '../concurrency/lifecycle.ts';
-import { createWorker } from '../concurrency/worker.ts';
+import { createWorker, lazy } from '../concurrency/lifecycle.ts';
 import { seconds, yieldToEventLoop } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { PruningContext } from './retention.ts';

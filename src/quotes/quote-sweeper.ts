@@ -1,5 +1,5 @@
 import { createClockWatch } from '../concurrency/clock-watch.ts';
-import { createWorker, type Worker } from '../concurrency/worker.ts';
+import { createWorker, type Worker } from '../concurrency/lifecycle.ts';
 import { type Clock, yieldToEventLoop } from '../ports/clock.ts';
 import type { QuoteStore } from '../ports/quote-store.ts';
 

@@ -1,4 +1,4 @@
-import { createWorker, type Worker } from '../concurrency/worker.ts';
+import { createWorker, type Worker } from '../concurrency/lifecycle.ts';
 import { createAdoption } from './adoption.ts';
 import type { Insert, UpstreamBook } from './context.ts';
 import { createImport } from './import.ts';

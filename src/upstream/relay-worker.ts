@@ -1,4 +1,4 @@
-import { createWorker, type Worker } from '../concurrency/worker.ts';
+import { createWorker, type Worker } from '../concurrency/lifecycle.ts';
 import type { Hex } from '../protocol/hex.ts';
 import { type Cancellations, cancelUnsent } from './cancellations.ts';
 import type { Insert, UpstreamBook } from './context.ts';

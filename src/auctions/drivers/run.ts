@@ -1,5 +1,5 @@
 import { DeadlineError, withDeadline } from '../../concurrency/abort.ts';
-import { createWorker } from '../../concurrency/worker.ts';
+import { createWorker } from '../../concurrency/lifecycle.ts';
 import { callListener, type Observer } from '../../listeners.ts';
 import type { ChainHead } from '../../ports/chain-source.ts';
 import type { Clock } from '../../ports/clock.ts';

@@ -1,6 +1,6 @@
 import type { AccountTools } from '../../account-tools/account-tools.ts';
 import { setBounded } from '../../concurrency/bounded-map.ts';
-import { createWorker } from '../../concurrency/worker.ts';
+import { createWorker } from '../../concurrency/lifecycle.ts';
 import { readMonotonic } from '../../ports/clock.ts';
 import type { PriceHistorySource } from '../../ports/price-history.ts';
 import type { UsdPriceQuery } from '../../ports/prices.ts';

@@ -1,7 +1,7 @@
 import type { SourceBook } from '../../account-tools/account-books.ts';
 import type { AccountTools } from '../../account-tools/account-tools.ts';
 import { toWrapped } from '../../account-tools/wrapped-token.ts';
-import { createWorker } from '../../concurrency/worker.ts';
+import { createWorker } from '../../concurrency/lifecycle.ts';
 import { yieldToEventLoop } from '../../ports/clock.ts';
 import type { StoredEvent } from '../../ports/store.ts';
 import type { ObservedPrices } from './observed-prices.ts';

@@ -395,7 +395,7 @@ export const PLANTED: readonly PlantedFault[] = [
     name: 'the worker of the dispatcher stops after a failure',
     area: 'log',
     store: 'shared',
-    file: 'src/concurrency/worker.ts',
+    file: 'src/concurrency/lifecycle.ts',
     find: 'delay = retryDelay;',
     replace: 'return;',
   },

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { createOrderBook } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { expect, test } from 'vitest';
-import { createWorker } from '../../../src/concurrency/worker.ts';
+import { createWorker } from '../../../src/concurrency/lifecycle.ts';
 import { manualClock } from '../../support/clock.ts';
 import { account, SEPOLIA, signOrder } from '../../support/orders.ts';
 

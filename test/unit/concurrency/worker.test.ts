@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createWorker } from '../../../src/concurrency/worker.ts';
+import { createWorker } from '../../../src/concurrency/lifecycle.ts';
 import { manualClock } from '../../support/clock.ts';
 
 test('worker reports a failure that persists less and less often, and the next one after a success at once', async () => {
