@@ -1,4 +1,4 @@
-import { thenAlways } from '../concurrency/yield.ts';
+import { thenAlways } from '../ports/clock.ts';
 import {
   type LogPage,
   POSITION_INTERVAL,
