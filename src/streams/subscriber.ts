@@ -186,14 +186,16 @@ export class StreamSubscriber implements Stream {
       this.#reader = earlier === undefined ? read : both;
       return;
     }
-    this.#catchingUp ??= thenAlways(this.#catchUp(), () => {
-      this.#catchingUp = undefined;
-    });
-    const onFailure = (failure: unknown) => {
-      this.#host.onFailure(failure);
-      this.leave();
-    };
-    void this.#catchingUp.catch(onFailure).then(read);
+    this.#catchingUp ??= thenAlways(
+      this.#catchUp().catch((failure: unknown) => {
+        this.#host.onFailure(failure);
+        this.leave();
+      }),
+      () => {
+        this.#catchingUp = undefined;
+      },
+    );
+    void this.#catchingUp.then(read);
   }
 
   /** Reads one page of missed entries. Becomes live when none is missing. */

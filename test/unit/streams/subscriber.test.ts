@@ -185,6 +185,19 @@ describe('stream subscriber that resumes', () => {
     expect(calls).toEqual(['resume a 1..2', 'leave']);
   });
 
+  test('reports the failure once to several pending reads', async () => {
+    const broken = new Error('gone');
+    const { subscriber, failures } = fixture({ at: 2, pages: [() => Promise.reject(broken)] });
+    await subscriber.begin(1, 2);
+    const iterator = subscriber[Symbol.asyncIterator]();
+    expect(await Promise.all([iterator.next(), iterator.next(), subscriber.take()])).toMatchObject([
+      { done: true },
+      { done: true },
+      [],
+    ]);
+    expect(failures).toEqual([broken]);
+  });
+
   test('ends if the broadcaster has stopped', async () => {
     const { subscriber, calls, broadcaster } = fixture({ at: 2 });
     await subscriber.begin(1, 2);
