@@ -5,9 +5,12 @@ import { assertRuntime, loadDriver } from '../../../adapters/sqlite/database-dri
 import { DOMAIN } from '../../conformance/harness.ts';
 import { manualClock } from '../../support/clock.ts';
 
-vi.mock('better-sqlite3', () => {
+const missPackage = vi.hoisted(() => () => {
   throw new Error('Cannot find package');
 });
+vi.mock('better-sqlite3', missPackage);
+// Node.js 22.13 and later have it.
+vi.mock('node:sqlite', missPackage);
 
 test('SQLite driver is imported when a store is opened, and a missing one is named', async () => {
   const store = sqliteStore({ path: 'never-made.sqlite' });
