@@ -11,11 +11,10 @@ const FIRST_DELAY = 250;
 
 /** Parses the blocks of an event stream (WHATWG HTML, section 9.2). */
 async function* parseEvents(
-  body: ReadableStream<Uint8Array>,
+  reader: ReadableStreamDefaultReader<Uint8Array>,
   maxBytes: number,
   onData: () => void,
 ): AsyncGenerator<ServerEvent> {
-  const reader = body.getReader();
   const decoder = new TextDecoder();
   let text = '';
   let endsWithReturn = false;
@@ -58,7 +57,8 @@ function parseBlock(block: string): ServerEvent {
  *
  * @param lastId - The event after which the stream begins. Default: now.
  * @param onState - Called when the connection is established or lost.
- * @throws RequestError for a redirection, and for a status from 400 to 499, except 408 and 429; TooLargeError.
+ * @throws RequestError for a redirection, for a status from 400 to 499, except 408 and 429, and for a response
+ * without a stream; TooLargeError.
  */
 export async function* readEvents(
   sender: Sender,
@@ -85,9 +85,11 @@ export async function* readEvents(
       alive();
       const headers = lastId === undefined ? {} : { 'last-event-id': String(lastId) };
       const response = await sender.open(path, { headers, signal: connection.signal });
-      if (!response.ok || response.body === null) throw await readRequestError(response, sender.maxBytes);
+      if (!response.ok) throw await readRequestError(response, sender.maxBytes);
+      const reader = response.body?.getReader?.();
+      if (!reader) throw new RequestError(response.status, { description: 'the response has no stream' });
       onState?.(true);
-      for await (const event of parseEvents(response.body, sender.maxBytes, alive)) {
+      for await (const event of parseEvents(reader, sender.maxBytes, alive)) {
         lastId = event.id ?? lastId;
         // The opening alone does not show that the server works: it may close each connection.
         if (event.type !== '') delay = FIRST_DELAY;
@@ -112,8 +114,7 @@ export async function* readEvents(
 
 /** Returns whether a request that failed with this error always fails. */
 export function isFinal(error: unknown): boolean {
-  if (error instanceof TooLargeError) return true;
-  return error instanceof RequestError && !error.retryable && (error.status >= 300 || error.status === 0);
+  return error instanceof TooLargeError || (error instanceof RequestError && !error.retryable);
 }
 
 /** Returns the delay before the next request, in milliseconds: at least that of the server. */

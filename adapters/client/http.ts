@@ -13,7 +13,10 @@ export interface ClientOptions {
   readonly maxDelay?: number;
   /** Time without data after which a stream is opened again, in milliseconds. Default: 45000. */
   readonly silence?: number;
-  /** Maximum size of a response, and of an event of a stream, in bytes. Default: 50000000. */
+  /**
+   * Maximum size of a response, and of an event of a stream, in bytes. Without effect if `fetch` returns no streams, as
+   * in React Native. Default: 50000000.
+   */
   readonly maxBytes?: number;
 }
 
@@ -58,15 +61,17 @@ export class TooLargeError extends Error {
   }
 }
 
-async function readJson({ body }: Response, maxBytes: number): Promise<unknown> {
+async function readJson(response: Response, maxBytes: number): Promise<unknown> {
+  const reader = response.body?.getReader?.();
+  // React Native, and libraries for older versions of Node.js, have no stream of the body.
+  if (!reader) return response.json();
   const decoder = new TextDecoder();
-  const reader = body?.getReader();
   let text = '';
   let size = 0;
-  for (let chunk = await reader?.read(); chunk?.value !== undefined; chunk = await reader?.read()) {
+  for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
     size += chunk.value.length;
     if (size > maxBytes) {
-      await reader?.cancel();
+      await reader.cancel();
       throw new TooLargeError(maxBytes);
     }
     text += decoder.decode(chunk.value, { stream: true });
