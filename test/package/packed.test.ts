@@ -95,11 +95,12 @@ describe('packed package in a host without optional peers', () => {
   });
 
   test('names the entry that requires a missing peer', () => {
+    // Not of SQLite, which Node.js 22.13 and later have.
     const code = `import { createOrderBook } from 'intentbook';
-      import { sqliteStore } from 'intentbook/sqlite';
-      const book = createOrderBook({ chainId: 1, store: sqliteStore({ path: 'x.sqlite' }) });
-      await book.start().catch((error) => console.log(error.code, error.message));`;
-    expect(host.run('peer.mjs', code)).toMatch(/^[A-Z]\w+ .*better-sqlite3/);
+      import { postgresStore } from 'intentbook/postgres';
+      const store = postgresStore({ url: 'postgres://127.0.0.1:1/x' });
+      await createOrderBook({ chainId: 1, store }).start().catch((error) => console.log(error.code, error.message));`;
+    expect(host.run('peer.mjs', code)).toMatch(/^[A-Z]\w+ .*the package pg\b/);
   });
 });
 
