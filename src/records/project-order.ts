@@ -87,8 +87,8 @@ export function projectOrderState(
   const added: (readonly NewEvent[])[] = [];
   const expired: NewEvent[] = [];
   for (const { uid, order, before, after } of affected) {
-    // Events that are read again do not insert an order that retention has deleted. A change only adds or only removes.
-    if (order === undefined && after.length === before.length) continue;
+    // Retention has deleted the order. Events that are read again do not insert it, and neither does a late refund.
+    if (order === undefined && findNewOrder(before) !== undefined) continue;
     const source = findNewOrder(after);
     const placedOnChain = order === undefined ? source !== undefined : order.placedOnChain;
     const known = order ?? (source && fromChain(source));

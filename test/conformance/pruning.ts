@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Hex, Store } from 'intentbook';
-import { apply, PLACED, placement, trade } from './chain.ts';
+import { apply, PLACED, placement, refund, trade } from './chain.ts';
 import type { Rule } from './harness.ts';
 import { ALICE, BOB, NOW, order, PLACED_AT, place } from './orders.ts';
 
@@ -111,7 +111,7 @@ export const PRUNING: readonly Rule[] = [
     },
   },
   {
-    name: 'keeps a removed order that was placed on chain removed when its chain events are read again',
+    name: 'keeps a removed order that was placed on chain removed when its chain events are read again or it is refunded',
     async run({ store }) {
       const events = [{ ...placement(9), userValidTo: NOW + 3 }, trade(PLACED, 10)];
       await apply(store, 10, ...events);
@@ -120,6 +120,7 @@ export const PRUNING: readonly Rule[] = [
       assert.equal(await store.orders.prune({ before: LATE, limit: ALL }), 1);
       const last = await store.events.last();
       await apply(store, 12, ...events);
+      await apply(store, 13, ...events, refund(PLACED, 13));
       assert.deepEqual(await left(store), []);
       assert.equal(await store.events.last(), last);
     },

@@ -71,10 +71,8 @@ export class Model {
   readonly tradesWithOrder = new Set<string>();
   readonly #pool: Pool;
   readonly #factsByOrder = new Map<number, ChainFact[]>();
-  /**
-   * Deleted orders, with the keys of their chain events. If these contain the order, it exists again when they change.
-   */
-  readonly #dormant = new Map<number, string>();
+  /** Orders that stored chain events contain. A deleted one does not exist again. */
+  #contained: ReadonlySet<number> = new Set();
   /** Lists of accounts since the last change of the stored orders. */
   readonly #accountLists = new Map<string, readonly Hex[]>();
   /** Standings since the last change. */
@@ -229,7 +227,6 @@ export class Model {
   remove(orders: readonly number[]): void {
     for (const n of orders) {
       if (this.placed.get(n)?.isCancelled === true) this.tombstones.set(n, this.#order(n).validTo);
-      this.#dormant.set(n, this.#listKeys(n));
       this.placed.delete(n);
       this.#standings.delete(n);
     }
@@ -250,20 +247,8 @@ export class Model {
     return this.tombstones.has(n) || (this.#tombstoneEnds.get(n) ?? 0) > since;
   }
 
-  #listKeys(n: number): string {
-    return this.positions.flatMap(({ fact, key }) => (fact.order === n ? [key] : [])).join();
-  }
-
-  /** Forgets chain events that were deleted. No order changes, because theirs are not stored. */
-  forgetFacts(positions: readonly FactPosition[]): void {
-    this.positions = positions;
-    for (const n of this.#dormant.keys()) this.#dormant.set(n, this.#listKeys(n));
-    this.setFacts(positions);
-  }
-
   setFacts(positions: readonly FactPosition[]): void {
     this.positions = positions;
-    for (const [n, keys] of this.#dormant) if (this.#listKeys(n) !== keys) this.#dormant.delete(n);
     this.facts = positions.map(({ fact }) => fact);
     this.#factsByOrder.clear();
     for (const fact of this.facts) {
@@ -292,10 +277,11 @@ export class Model {
       this.placed.delete(n);
     }
     for (const [n, { fact, timestamp }] of sources) {
-      if (this.placed.has(n) || this.#dormant.has(n)) continue;
+      if (this.placed.has(n) || this.#contained.has(n)) continue;
       const source = fact.type === 'placement' ? 'placement' : 'trade';
       this.placed.set(n, { at: timestamp * 1000, source, isCancelled: false, isSwept: false });
     }
+    this.#contained = new Set(sources.keys());
   }
 
   show(n: number): ShownOrder | undefined {

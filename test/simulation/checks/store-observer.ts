@@ -209,7 +209,7 @@ export function createStoreObserver(context: StoreObserverContext): StoreObserve
       applied.delete(key);
       pruned.add(key);
     }
-    model.forgetFacts(listStored());
+    model.setFacts(listStored());
     addState();
     await endStep(request.before);
   }

@@ -387,13 +387,21 @@ describe('projection of an order from the chain', () => {
     expect(projection.rows).toMatchObject([{ type: 'update' }]);
   });
 
-  test('stays deleted by retention when its known chain events are read again', () => {
-    const events = [placement(5), trade(PLACED, 6)];
-    const again = projectOrderState([{ uid: PLACED.uid, order: undefined, before: events, after: events }], 0);
+  test.each([
+    ['its known chain events are read again', []],
+    ['it is refunded', [refund(PLACED, 7)]],
+    ['it is invalidated', [invalidation(PLACED, 7)]],
+  ])('stays deleted by retention when %s', (_, late) => {
+    const before = [placement(5), trade(PLACED, 6)];
+    const after = [...before, ...late];
+    const again = projectOrderState([{ uid: PLACED.uid, order: undefined, before, after }], 0);
     expect(again).toEqual({ rows: [], events: [] });
-    const before = [placement(5)];
-    const changed = projectOrderState([{ uid: PLACED.uid, order: undefined, before, after: events }], 0);
-    expect(changed.rows.map(({ type }) => type)).toEqual(['insert']);
+  });
+
+  test('is inserted if it was deleted with its placement', () => {
+    const after = [placement(5), trade(PLACED, 6)];
+    const { rows } = projectOrderState([{ uid: PLACED.uid, order: undefined, before: [trade(PLACED, 6)], after }], 0);
+    expect(rows.map(({ type }) => type)).toEqual(['insert']);
   });
 
   test('is deleted with its placement, and all of its entries are reverted', () => {
