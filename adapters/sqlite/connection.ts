@@ -1,8 +1,14 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { StoreError } from 'intentbook';
-import { type BetterSqlite, loadDriver, openDatabase, type SqliteDatabase, toStoreError } from './database-driver.ts';
-import { prepareStatement } from './session.ts';
+import {
+  type BetterSqlite,
+  loadDriver,
+  openDatabase,
+  prepareStatement,
+  type SqliteDatabase,
+  toStoreError,
+} from './database-driver.ts';
 
 /** SQLite's `synchronous` levels. Only `FULL` and `EXTRA` survive a power failure. */
 export const SYNCHRONOUS = ['OFF', 'NORMAL', 'FULL', 'EXTRA'] as const;

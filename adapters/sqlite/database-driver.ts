@@ -149,3 +149,8 @@ function getMeaning(cause: unknown): string {
   const entry = MEANINGS.find(([prefix]) => code.startsWith(prefix));
   return entry === undefined ? code : `${entry[1]} (${code})`;
 }
+
+/** Prepares a statement that returns integers as numbers, independent of the handle's default. */
+export function prepareStatement(database: SqliteDatabase, sql: string): SqliteStatement {
+  return database.prepare(sql).safeIntegers(false);
+}

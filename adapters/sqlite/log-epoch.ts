@@ -1,8 +1,7 @@
 import { systemClock } from 'intentbook';
 import { connectSqlite, type SqliteFile } from './connection.ts';
 import { toStoreError } from './database-driver.ts';
-import { runInTransaction } from './session.ts';
-import { acquireLease } from './writer-lease.ts';
+import { acquireLease, runInTransaction } from './session.ts';
 
 /** Returns SQL after which the next log entry begins a new log epoch. */
 export const requestLogEpoch = (prefix: string) => `UPDATE ${prefix}meta SET may_lack_entries = 1`;

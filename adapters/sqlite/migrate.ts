@@ -1,9 +1,10 @@
 import { type Domain, StoreError } from 'intentbook';
 import { assertSameDomain } from 'intentbook/store-kit';
 import type { SqliteConnection } from './connection.ts';
+import { prepareStatement } from './database-driver.ts';
 import { bufferToHex, toBytes } from './rows.ts';
 import { FOUNDATION, type Migration } from './schema.ts';
-import { prepareStatement, runInTransaction } from './session.ts';
+import { runInTransaction } from './session.ts';
 
 /**
  * Creates the base tables in an empty database, or checks the existing ones. Must run within a transaction.

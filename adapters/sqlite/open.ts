@@ -4,8 +4,7 @@ import { toStoreError } from './database-driver.ts';
 import { assertOwnSchema, migrate } from './migrate.ts';
 import { connectReadOnly, createReaderLease } from './read-only.ts';
 import type { Migration } from './schema.ts';
-import { runInTransaction, runWithoutSync, type SqliteSession } from './session.ts';
-import { acquireLease, type Lease } from './writer-lease.ts';
+import { acquireLease, type Lease, runInTransaction, runWithoutSync, type SqliteSession } from './session.ts';
 
 /** The schema of a store, and the domain that its file records. */
 export interface StoreSchema {

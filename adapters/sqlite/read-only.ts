@@ -2,7 +2,7 @@ import { type Domain, StoreError } from 'intentbook';
 import { assertFileExists, assertOwnLog, connectReader, type SqliteConnection, type SqliteFile } from './connection.ts';
 import { toStoreError } from './database-driver.ts';
 import { readSchemaVersion } from './migrate.ts';
-import type { Lease } from './writer-lease.ts';
+import type { Lease } from './session.ts';
 
 /**
  * Opens a file for reads, beside the process that writes it.

@@ -13,9 +13,8 @@ import { createOrderTotal, createPruner } from './pruning.ts';
 import { createQuoteTable } from './quotes.ts';
 import { createRetention } from './retention.ts';
 import type { Migration } from './schema.ts';
-import { openSession } from './session.ts';
+import { type Lease, openSession } from './session.ts';
 import { createTaskTable } from './tasks.ts';
-import type { Lease } from './writer-lease.ts';
 
 /** The operations of an open store. */
 export type SqliteBook = ReturnType<typeof assembleBook>;

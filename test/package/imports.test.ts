@@ -172,7 +172,7 @@ const AMBIENT_FILES: Readonly<Record<string, string>> = {
     'the clock of the machine, behind the port, and the event loop, which setTickScheduler replaces',
   'src/ports/random.ts': 'the randomness of the machine, behind the port',
   'adapters/sqlite/sqlite-worker.ts': 'the turns of a thread, which simulations do not have',
-  'adapters/sqlite/writer-lease.ts': 'a token that is compared for equality only',
+  'adapters/sqlite/session.ts': 'a token that is compared for equality only',
   'adapters/postgres/store.ts': 'the sender of a notification, which is compared for equality only',
   'adapters/postgres/accounts/store.ts': 'the sender of a notification, which is compared for equality only',
   'adapters/postgres/orders.ts': 'the number of an attempt, which is compared for equality only',
