@@ -24,10 +24,7 @@ export function createOrderBook(options: OrderBookOptions): OrderBook {
   const emitter = createEmitter<OrderBookEvents>('book.on', BOOK_EVENTS);
   const onFailure = emitter.emitFailure;
   const logging = lazy(async () => logger && (await import('./logger.ts')).attachLogger(emitter, logger, chainId));
-  const dispatcher = createEventDispatcher(store, clock, {
-    ...emitter,
-    emit: (event, entry) => emitter.emit(event, entry as never), // entries of a type have the shape of its event
-  });
+  const dispatcher = createEventDispatcher(store, clock, emitter);
   // `assertStarted` returns the verifier. The parts below are used after the start.
   const { assertStarted, ...lifecycle } = createLifecycle('book', {
     open,

@@ -89,6 +89,7 @@ const POSITION_INTERVAL = 1000;
 
 export type EntryEvent = (typeof EVENT_NAMES)[OrderEventType];
 
+/** The part of an emitter that receives log entries. An entry has the shape of its event. */
 export interface EntryListeners {
   hasListeners(event: EntryEvent): boolean;
   emit(event: EntryEvent, entry: Omit<StoredEvent, 'type'>): void;
