@@ -1,4 +1,4 @@
-import type { Address, Hex, NewEvent, OrderEventType, StoredEvent } from 'intentbook';
+import type { Address, Clock, Hex, NewEvent, OrderEventType, StoredEvent } from 'intentbook';
 import { getLogEpochStart } from 'intentbook/store-kit';
 import { toBytes, toHexText } from './rows.ts';
 import type { SqliteSession } from './session.ts';
@@ -11,9 +11,8 @@ type EventRow = readonly [id: number, type: OrderEventType, uid: Hex, owner: Add
 /**
  * @param isExclusive - Whether only this store can write to the log, so that the cached end of the log is valid. A
  * query for it takes longer than the rest of a cached read.
- * @param now - Returns milliseconds since 1970.
  */
-export function createEventTable(session: SqliteSession, isExclusive: () => boolean, now: () => number) {
+export function createEventTable(session: SqliteSession, isExclusive: () => boolean, clock: Clock) {
   const { prefix: p, prepare, read } = session;
   const insert = prepare(`INSERT INTO ${p}events (id, type, uid, owner, at, cause) VALUES (?, ?, ?, ?, ?, ?)`);
   const newest = prepare(`SELECT coalesce(max(id), 0) FROM ${p}events`).pluck();
@@ -21,7 +20,7 @@ export function createEventTable(session: SqliteSession, isExclusive: () => bool
     `SELECT id, type, ${toHexText('uid')}, ${toHexText('owner')}, at, cause FROM ${p}events ` +
       'WHERE id > ? AND id <= ? ORDER BY id LIMIT ?',
   ).raw();
-  const getEpochStart = createEpochStart(session, 'events', now);
+  const getEpochStart = createEpochStart(session, 'events', clock);
   let end: number | undefined;
 
   function newestId(): number {
@@ -65,12 +64,11 @@ export function createEventTable(session: SqliteSession, isExclusive: () => bool
  * whose ids SQLite assigns. It must run within the transaction that appends the entry.
  *
  * @param table - The log without the prefix.
- * @param now - Returns milliseconds since 1970.
  */
 export function createEpochStart(
   { prefix: p, prepare }: SqliteSession,
   table: 'events' | 'account_log',
-  now: () => number,
+  clock: Clock,
 ): () => number | null {
   const isRequested = prepare(`SELECT may_lack_entries FROM ${p}meta`).pluck();
   const newest = prepare(`SELECT coalesce(max(id), 0) FROM ${p}${table}`).pluck();
@@ -80,6 +78,6 @@ export function createEpochStart(
   return () => {
     if (!wasRequested || isRequested.get() === 0) return null;
     clear.run();
-    return getLogEpochStart(newest.get() as number, now()) + 1; // an integer, or coalesced to one
+    return getLogEpochStart(newest.get() as number, clock.now()) + 1; // an integer, or coalesced to one
   };
 }

@@ -58,7 +58,7 @@ export function assembleBook(connection: SqliteConnection, lease: Lease, clock: 
   const owners = createOwnerCounts(session);
   const documents = createAppDataTable(session);
   // On a host's handle, the host can write to the tables and roll back the store's writes.
-  const events = createEventTable(session, connection.own ? lease.isExclusive : () => false, () => clock.now());
+  const events = createEventTable(session, connection.own ? lease.isExclusive : () => false, clock);
   const projection = createOrderProjectionTable(session, owners);
   const chain = createChainStore(session, projection, documents, events);
   const logReinstatement = createReinstatementLog(chain.listEventsOfOrder, events);

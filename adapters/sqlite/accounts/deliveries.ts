@@ -1,4 +1,4 @@
-import type { ClaimedDelivery, Delivery, DeliveryLane, DeliveryStore } from 'intentbook';
+import type { ClaimedDelivery, Clock, Delivery, DeliveryLane, DeliveryStore } from 'intentbook';
 import { CLAIM_WINDOW, type DueDelivery, getLaneLimit, selectDeliveries } from 'intentbook/store-kit';
 import { bufferToHex } from '../rows.ts';
 import type { SqliteSession } from '../session.ts';
@@ -9,14 +9,10 @@ const DELIVERY_STATES = ['pending', 'delivered', 'dead', 'dropped'] as const;
 
 type Argument<Method extends keyof DeliveryStore> = Parameters<DeliveryStore[Method]>[0];
 
-/**
- * Creates the operations on deliveries. They are synchronous: a call has taken effect when it returns.
- *
- * @param now - Returns milliseconds since 1970.
- */
-export function createDeliveryTable(session: SqliteSession, now: () => number) {
+/** Creates the operations on deliveries. They are synchronous: a call has taken effect when it returns. */
+export function createDeliveryTable(session: SqliteSession, clock: Clock) {
   const { prefix: p, prepare, read, write } = session;
-  const record = createResultWriter(session, now);
+  const record = createResultWriter(session, clock);
   // Skips from one lane to the next, with one index lookup for each.
   const heads = `FROM ${p}subscriptions INDEXED BY ${p}subscriptions_due WHERE head IS NOT NULL`;
   const lanes = prepare(
@@ -103,7 +99,7 @@ export function createDeliveryTable(session: SqliteSession, now: () => number) {
 const subscriptionOf = (p: string) => `(SELECT subscription FROM ${p}deliveries WHERE seq = ?)`;
 
 /** Creates the function that records a result. It returns whether the claim is the current one. */
-function createResultWriter({ prefix: p, prepare }: SqliteSession, now: () => number) {
+function createResultWriter({ prefix: p, prepare }: SqliteSession, clock: Clock) {
   const deliver = prepare(
     `UPDATE ${p}deliveries SET state = 1, error = NULL WHERE seq = ? AND claims = ? AND state IN (0, 3)`,
   );
@@ -132,11 +128,11 @@ function createResultWriter({ prefix: p, prepare }: SqliteSession, now: () => nu
       case 'released':
         return release.run(outcome.at, seq, claim).changes > 0;
       case 'retry':
-        return retry.run(outcome.at, outcome.error, seq, claim).changes > 0 && fail.get(now(), seq) !== undefined;
+        return retry.run(outcome.at, outcome.error, seq, claim).changes > 0 && fail.get(clock.now(), seq) !== undefined;
       case 'dead':
       case 'suspended': {
         if (markDead.run(outcome.error, seq, claim).changes === 0) return false;
-        const subscription = fail.get(now(), seq);
+        const subscription = fail.get(clock.now(), seq);
         if (outcome.status === 'suspended') {
           endPending.run(outcome.error, subscription);
           suspend.run(subscription);

@@ -1,6 +1,7 @@
 import type {
   AccountLogEntry,
   AppendOutcome,
+  Clock,
   NewNotification,
   NotificationBatch,
   NotificationChange,
@@ -13,12 +14,8 @@ import { createEpochStart } from '../events.ts';
 import { bufferToHex, toBytes } from '../rows.ts';
 import type { SqliteSession } from '../session.ts';
 
-/**
- * Creates the operations on notifications. They are synchronous: a call has taken effect when it returns.
- *
- * @param now - Returns milliseconds since 1970.
- */
-export function createNotificationTable(session: SqliteSession, now: () => number) {
+/** Creates the operations on notifications. They are synchronous: a call has taken effect when it returns. */
+export function createNotificationTable(session: SqliteSession, clock: Clock) {
   const { prefix: p, prepare, read, write } = session;
   const progress = createFeedProgress(session);
   const find = prepare(`SELECT seq, account, type, at, visible FROM ${p}notifications WHERE id = ?`).raw();
@@ -48,7 +45,7 @@ export function createNotificationTable(session: SqliteSession, now: () => numbe
     `SELECT ${columns} FROM ${join} WHERE l.account = ? AND l.id > ? ORDER BY l.id LIMIT ?`,
   ).raw();
 
-  const getEpochStart = createEpochStart(session, 'account_log', now);
+  const getEpochStart = createEpochStart(session, 'account_log', clock);
   const getNextId = () => getEpochStart() ?? (newest.get() as number) + 1; // an integer, or coalesced to one
 
   function notify({ id, account, type, at, body }: NewNotification): boolean {
@@ -61,7 +58,7 @@ export function createNotificationTable(session: SqliteSession, now: () => numbe
     else show.run(at, body, seq);
     record.run(next, owner, 0, seq);
     const causedAt = row?.[3] ?? at;
-    const addedAt = now();
+    const addedAt = clock.now();
     deliver.run(seq, Math.min(causedAt, addedAt), owner, addedAt, causedAt + DELIVERY_WINDOW, row?.[2] ?? type);
     return true;
   }

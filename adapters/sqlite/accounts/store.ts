@@ -38,10 +38,10 @@ function assemble(connection: SqliteConnection, lease: Lease, clock: Clock) {
   // The file would otherwise keep the bytes of deleted addresses and messages in unused parts of its pages.
   if (connection.own) connection.database.pragma('secure_delete = ON');
   return {
-    notifications: { ...createNotificationTable(session, () => clock.now()), watch: () => () => {} },
+    notifications: { ...createNotificationTable(session, clock), watch: () => () => {} },
     affiliates: createAffiliateTable(session),
     subscriptions: createSubscriptionTable(session),
-    deliveries: createDeliveryTable(session, () => clock.now()),
+    deliveries: createDeliveryTable(session, clock),
     retention: createAccountRetention(session),
     forget(account: Address) {
       const forgotten = forget(account);
