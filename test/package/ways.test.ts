@@ -81,7 +81,7 @@ async function recordOften(requests: readonly (() => Promise<unknown>)[]) {
 }
 
 /** The numbers of source files through which a request of a warm book goes. */
-const MAX_FILES = { 'POST /orders': 51, 'POST /orders/by_uids from the cache': 21, 'a trade to a webhook': 58 };
+const MAX_FILES = { 'POST /orders': 41, 'POST /orders/by_uids from the cache': 17, 'a trade to a webhook': 45 };
 
 test('requests go through few files', async () => {
   const uids: string[] = [];
