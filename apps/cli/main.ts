@@ -278,12 +278,14 @@ function fail(exitCode: number, message: string, error?: unknown): never {
   process.exit(exitCode);
 }
 
-// The reader of the output may exit first. That must not end the server or prevent it from closing its store.
-process.stdout.on('error', () => {});
-process.stderr.on('error', () => {});
-
-run().catch((error: unknown) => {
-  if (error instanceof UsageError) fail(MISUSED, error.message, error);
-  if (isSystemError(error)) failWith(error);
-  throw error;
-});
+/** Runs the command of the process. */
+export function runProcess(): void {
+  // The reader of the output may exit first. That must not end the server or prevent it from closing its store.
+  process.stdout.on('error', () => {});
+  process.stderr.on('error', () => {});
+  run().catch((error: unknown) => {
+    if (error instanceof UsageError) fail(MISUSED, error.message, error);
+    if (isSystemError(error)) failWith(error);
+    throw error;
+  });
+}

@@ -11,4 +11,4 @@ if (process.pid === 1) {
   }
 }
 
-await import('./main.ts');
+(await import('./main.ts')).runProcess();
