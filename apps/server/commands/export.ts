@@ -27,9 +27,10 @@ export interface Exported extends Trailer {
 export async function exportBook(store: Store, domain: Domain, path: string, progress: Progress): Promise<Exported> {
   const isNew = path === STANDARD_OUTPUT || !existsSync(path);
   // An incomplete file is read before it is continued. A pipe would be read without end.
-  if (!isNew && !(await stat(path)).isFile()) throw new Error(`"${path}" must be a regular file`);
+  const found = isNew ? undefined : await stat(path);
+  if (found?.isFile() === false) throw new Error(`"${path}" must be a regular file`);
   const begun: Begun = isNew ? { end: 0, orders: 0, ranges: [], cancelled: new Set() } : await lookAt(path, domain);
-  const output = await openOutput(path, begun.end);
+  const output = await openOutput(path, begun.end, found?.size);
   try {
     const hash = createHash('sha256');
     if (begun.end > 0) for await (const { text } of readLines(path)) hash.update(`${text}\n`);

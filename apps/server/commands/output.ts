@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { open, rename, stat } from 'node:fs/promises';
 import { writeAll } from './write-all.ts';
 
 /** Name of the standard output in place of a file. */
@@ -18,23 +18,36 @@ export interface Output {
  * Opens a file for writing after its first `size` bytes, or the standard output.
  *
  * @param size - The rest of an existing file is removed. Default: 0.
+ * @param found - The size of the file when it was read. Default: 0.
+ * @throws Error if another process has written the file since then.
  */
-export async function openOutput(path: string, size = 0): Promise<Output> {
+export async function openOutput(path: string, size = 0, found = 0): Promise<Output> {
   if (path === STANDARD_OUTPUT) return { write: writeToReader, sync: async () => {}, close: async () => {} };
   // Appended, so that two processes never write over each other.
   const file = await open(path, 'a', PRIVATE);
   let end = size;
+  const foreign = () => new Error(`another process writes the file "${path}"`);
   try {
+    if ((await file.stat()).size !== found) throw foreign();
     await file.truncate(size);
   } catch (error) {
     await file.close();
     throw error;
   }
+  async function assertOwn(onForeignText = async () => {}): Promise<void> {
+    const [own, found] = await Promise.all([file.stat(), stat(path).catch(() => undefined)]);
+    const isHere = found?.ino === own.ino;
+    if (isHere && own.size === end) return;
+    if (isHere) await onForeignText();
+    throw foreign();
+  }
   return {
     async write(text) {
       // The text of another process would be among that of this one.
-      if ((await file.stat()).size !== end) throw new Error(`another process writes the file "${path}"`);
+      await assertOwn();
       end = await writeAll(file, text, end);
+      // Text of the other process is before that of this one, or was removed. No export may continue the file.
+      await assertOwn(() => rename(path, `${path}.damaged`));
     },
     sync: () => file.sync(),
     close: () => file.close(),

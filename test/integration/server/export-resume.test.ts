@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Store } from 'intentbook';
@@ -147,23 +147,53 @@ test.skipIf(process.platform === 'win32')('an export to a file that is not regul
   }
 });
 
-/** Makes each call of the system write a part only, as a disk that becomes full does. */
-async function writeInParts<T>(work: () => Promise<T>): Promise<T> {
+type Write = (...args: unknown[]) => Promise<unknown>;
+
+/** Replaces the calls of the system that write to open files. */
+async function replaceWrite<T>(replace: (write: Write) => Write, work: () => Promise<T>): Promise<T> {
   const file = await open(join(await scratch(), 'prototype'), 'w');
-  const prototype = Object.getPrototypeOf(file) as { write: (...args: unknown[]) => Promise<unknown> };
+  const prototype = Object.getPrototypeOf(file) as { write: Write };
   await file.close();
   const { write } = prototype;
-  prototype.write = function (this: unknown, data: unknown, ...rest: unknown[]) {
-    if (typeof data === 'string') return write.call(this, data.slice(0, 100), ...rest);
-    const [offset, length, position] = rest as [number, number, number];
-    return write.call(this, data, offset, Math.min(length, 100), position);
-  };
+  prototype.write = replace(write);
   try {
     return await work();
   } finally {
     prototype.write = write;
   }
 }
+
+/** Makes each call of the system write a part only, as a disk that becomes full does. */
+const writeInParts = <T>(work: () => Promise<T>) =>
+  replaceWrite(
+    (write) =>
+      function (this: unknown, data: unknown, ...rest: unknown[]) {
+        if (typeof data === 'string') return write.call(this, data.slice(0, 100), ...rest);
+        const [offset, length, position] = rest as [number, number, number];
+        return write.call(this, data, offset, Math.min(length, 100), position);
+      },
+    work,
+  );
+
+test.each(['more orders', 'the trailer'])(
+  'an export fails if another one removes lines before it writes %s',
+  async (last) => {
+    const { store, domain } = await openBook(600, 1);
+    const path = join(await scratch(), 'book.ndjson');
+    const removeBefore = (write: Write): Write =>
+      function (this: unknown, data: unknown, ...rest: unknown[]) {
+        const isTrailer = String(data).includes('"sha256"');
+        const size = statSync(path).size;
+        if (size > 1000 && (last === 'the trailer') === isTrailer) truncateSync(path, size - 100);
+        return write.call(this, data, ...rest);
+      };
+    await expect(replaceWrite(removeBefore, () => exportBook(store, domain, path, PROGRESS))).rejects.toThrow(
+      `another process writes the file "${path}"`,
+    );
+    expect([existsSync(path), existsSync(`${path}.damaged`)]).toEqual([false, true]);
+    expect(await exportBook(store, domain, path, PROGRESS)).toMatchObject({ orders: 600, resumed: 0 });
+  },
+);
 
 test('an export is complete although the system writes parts only', async () => {
   const { store, domain } = await openBook(5, 1000);
