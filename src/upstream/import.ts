@@ -195,7 +195,8 @@ async function canReadOthers(
   { phase, offset, began = 0 }: OwnerTask,
 ): Promise<boolean> {
   // Adjacent rows may be damaged as well, and the first row.
-  for (const other of [offset + 1, offset + 2, offset + PAGE, 0]) {
+  const near = [1, -1, 2, -2, OVERLAP, -OVERLAP, PAGE, -offset].map((distance) => offset + distance);
+  for (const other of near.filter((row) => row >= 0 && row !== offset)) {
     const page = { offset: other, limit: 1 };
     const read = await (phase === 'trades' ? upstream.listTrades({ owner }, page) : upstream.listOrders(owner, page));
     if (read.status !== 'read') continue;
