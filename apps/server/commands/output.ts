@@ -56,7 +56,8 @@ export async function openOutput(path: string, size = 0, found = 0): Promise<Out
 
 /** Adds the name of its file to an error of the system, which names the file of a failed `open` only. */
 export function nameFile(path: string, error: unknown): unknown {
-  if (error instanceof Error && 'syscall' in error && !('path' in error))
+  // An export can also fail with an error of a connection to the database.
+  if (error instanceof Error && 'syscall' in error && ['write', 'fsync', 'close'].includes(String(error.syscall)))
     error.message = `the file "${path}" cannot be written: ${error.message}`;
   return error;
 }

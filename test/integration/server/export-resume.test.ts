@@ -195,6 +195,19 @@ test.each(['more orders', 'the trailer'])(
   },
 );
 
+test('an export names its file only if the file cannot be written', async () => {
+  const { store, domain } = await openBook(5, 1);
+  const fail = (syscall: string) => Object.assign(new Error(`${syscall} failed`), { syscall });
+  const unconnected: Store = { ...store, orders: { ...store.orders, list: () => Promise.reject(fail('connect')) } };
+  const path = join(await scratch(), 'book.ndjson');
+  await expect(exportBook(unconnected, domain, path, PROGRESS)).rejects.toThrow(/^connect failed$/);
+  const full = replaceWrite(
+    () => () => Promise.reject(fail('write')),
+    () => exportBook(store, domain, path, PROGRESS),
+  );
+  await expect(full).rejects.toThrow(`the file "${path}" cannot be written: write failed`);
+});
+
 test('an export is complete although the system writes parts only', async () => {
   const { store, domain } = await openBook(5, 1000);
   const path = join(await scratch(), 'parts.ndjson');
