@@ -117,13 +117,18 @@ const MEANINGS: readonly (readonly [code: string, meaning: string])[] = [
 /** Codes of values that do not fit the schema, whatever the state of the file. */
 const INVALID_VALUE = /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG)/;
 
-/** Converts a thrown value to a `StoreError`. Its message contains no SQL. */
-export function toStoreError(operation: string, cause: unknown): StoreError {
+/**
+ * Converts a thrown value to a `StoreError`. Its message contains no SQL.
+ *
+ * @param file - The path of the file, if `operation` does not name it. A program may have several.
+ */
+export function toStoreError(operation: string, cause: unknown, file?: string): StoreError {
   if (cause instanceof StoreError) return cause;
   const isInvalid = INVALID_VALUE.test(String(Object(cause).code));
+  const place = isInvalid || file === undefined || file === ':memory:' ? '' : ` in "${file}"`;
   return new StoreError(
     isInvalid ? 'InvalidValue' : 'Unavailable',
-    `the SQLite store cannot ${operation}: ${getMeaning(cause)}`,
+    `the SQLite store cannot ${operation}${place}: ${getMeaning(cause)}`,
     { cause },
   );
 }

@@ -18,7 +18,7 @@ export async function beginEpochInFile(source: SqliteFile): Promise<void> {
     });
     lease.release();
   } catch (cause) {
-    throw toStoreError('begin a log epoch', cause);
+    throw toStoreError('begin a log epoch', cause, connection.database.name);
   } finally {
     connection.disconnect();
   }

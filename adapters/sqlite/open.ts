@@ -39,7 +39,7 @@ export async function openOperations<Operations extends { close(): void }>(
     const { database, own } = connection;
     // The first order that is stored waits for the disk, also for these commits.
     const acquired = runWithoutSync(database, () =>
-      runInTransaction(database, 'open', () => {
+      runInTransaction(database, 'open its tables', () => {
         if (own) markBookFile(database);
         assertOwnSchema(connection, domain, migrations.length);
         return acquireLease(connection, clock, onRenewal);
@@ -57,7 +57,7 @@ export async function openOperations<Operations extends { close(): void }>(
       // The lease expires; the first failure is reported.
     }
     connection.disconnect();
-    throw toStoreError('open', cause);
+    throw toStoreError('open its tables', cause, connection.database.name);
   }
 }
 

@@ -27,7 +27,7 @@ export async function connectReadOnly(
     if (version === undefined) throw new StoreError('Unavailable', `the file "${path}" is not the database of a book`);
   } catch (cause) {
     connection.disconnect();
-    throw toStoreError('open', cause);
+    throw toStoreError('open its tables', cause, path);
   }
   connection.disconnect();
   await migrate();

@@ -57,7 +57,7 @@ export function openSession(
         try {
           return work();
         } catch (cause) {
-          throw toStoreError(operation, cause);
+          throw toStoreError(operation, cause, database.name);
         }
       }),
     /** Runs `work` in its own durable transaction. */
@@ -132,7 +132,7 @@ function runWithin<T>(
       throw cause;
     }
   } catch (cause) {
-    throw toStoreError(operation, cause);
+    throw toStoreError(operation, cause, database.name);
   }
 }
 

@@ -50,7 +50,7 @@ async function start(
     reader?.disconnect();
     if (isOpen) await writer.call('close').catch(() => {}); // releases the writer lease
     await writer.end();
-    throw toStoreError('open', cause);
+    throw toStoreError('open its tables', cause);
   }
 }
 

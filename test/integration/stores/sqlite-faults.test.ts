@@ -44,7 +44,10 @@ test('SQLite store on a full disk fails the whole batch, stores nothing of it an
   database.pragma(`max_page_count = ${pages}`);
   const inserts = range(200).map((n) => ({ order: order(100 + n, { body: JSON.stringify('x'.repeat(2000)) }) }));
   const error = await failure(store.orders.insert(inserts));
-  expect([error.code, error.message]).toEqual(['Unavailable', expect.stringContaining('disk is full')]);
+  expect([error.code, error.message]).toEqual([
+    'Unavailable',
+    `the SQLite store cannot insert orders in "${database.name}": the disk is full (SQLITE_FULL)`,
+  ]);
   expect(error.cause).toMatchObject({ code: 'SQLITE_FULL' });
   expect(await store.orders.get(inserts.map((each) => each.order.uid))).toEqual([]);
   expect(await store.orders.count(ALICE, NOW)).toEqual({ open: 1, pending: 0 });
@@ -144,7 +147,7 @@ test('SQLite store without a folder for temporary files names the variable that 
   const error = await failure(store.orders.cancel({ uids: [order(1).uid], now: NOW, cancelledAt: NOW * 1000 }));
   Object.defineProperty(database, 'exec', { configurable: true, value: exec });
   expect(error.message).toBe(
-    'the SQLite store cannot cancel orders: no folder for temporary files can be written; set SQLITE_TMPDIR (SQLITE_IOERR_GETTEMPPATH)',
+    `the SQLite store cannot cancel orders in "${database.name}": no folder for temporary files can be written; set SQLITE_TMPDIR (SQLITE_IOERR_GETTEMPPATH)`,
   );
 });
 
