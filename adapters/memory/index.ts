@@ -77,6 +77,7 @@ export function memoryStore(): Store {
     leases: createInMemoryLeases(() => now()),
     chain: {
       progress: () => loadChain.use(async (loaded) => loaded.progress()),
+      blocks: () => loadChain.use(async (loaded) => loaded.blocks()),
       apply: (batch) => loadChain.use(async (loaded) => loaded.apply(batch)),
       adopt: (events, at, complete) => loadChain.use(async (loaded) => loaded.adopt(events, at, complete)),
       rollback: (request) => loadChain.use(async (loaded) => loaded.rollback(request)),

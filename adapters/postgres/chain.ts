@@ -87,13 +87,14 @@ export function createChainStore(session: PostgresSession, chainEvents: PgChainE
     progress: (): Promise<ChainProgress> =>
       read('read the progress of the indexer', async (run) => {
         const [row] = await run(newest);
-        const rolledBackTo = getRolledBackTo(row);
-        return {
-          indexedBlock: toBlockRef(row),
-          blocks: (await run(selectBlocks)).flatMap((each) => toBlockRef(each) ?? []),
-          ...(rolledBackTo !== undefined && { rolledBackTo }),
-        };
+        const [indexedBlock, rolledBackTo] = [toBlockRef(row), getRolledBackTo(row)];
+        return rolledBackTo === undefined ? { indexedBlock } : { indexedBlock, rolledBackTo };
       }),
+
+    blocks: (): Promise<readonly BlockRef[]> =>
+      read('read the hashes of blocks', async (run) =>
+        (await run(selectBlocks)).flatMap((each) => toBlockRef(each) ?? []),
+      ),
 
     apply: (batch: ChainEventBatch): Promise<ApplyOutcome> =>
       write('apply chain events', async (run): Promise<ApplyOutcome> => {

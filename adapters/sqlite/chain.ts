@@ -58,6 +58,7 @@ export function createChainStore(
   });
   return {
     progress: (): ChainProgress => read('read the progress of the indexer', operations.progress),
+    blocks: (): readonly BlockRef[] => read('read the hashes of blocks', operations.blocks),
     apply: (batch: ChainEventBatch): ApplyOutcome => write('apply chain events', () => operations.apply(batch)),
     adopt: (adopted: readonly OrderChainEvent[], at: number, complete?: readonly Hex[]): number =>
       write('adopt chain events', () => operations.adopt(adopted, at, complete)),

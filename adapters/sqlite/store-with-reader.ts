@@ -106,6 +106,7 @@ function withWrites(book: SqliteBook, writer: SqliteWriter, watch: EventStore['w
     leases,
     chain: {
       progress: chain.progress,
+      blocks: chain.blocks,
       trades: chain.trades,
       firstTrade: chain.firstTrade,
       settlements: chain.settlements,

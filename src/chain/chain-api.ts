@@ -21,6 +21,8 @@ export interface RollbackOptions {
 export interface ChainApi {
   /** Returns the checkpoint. */
   progress(): Promise<ChainProgress>;
+  /** Returns the blocks whose hashes are stored, newest first, including the checkpoint. */
+  blocks(): Promise<readonly BlockRef[]>;
   /**
    * Stores chain events and moves the checkpoint in one durable step. Each event counts once. Events of unknown orders
    * wait for their order. Throws a `TypeError` if the batch contradicts itself.

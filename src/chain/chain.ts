@@ -24,6 +24,10 @@ export function createChain(context: ChainContext) {
       assertStarted();
       return store.chain.progress();
     },
+    async blocks() {
+      assertStarted();
+      return store.chain.blocks();
+    },
     async apply(batch) {
       assertStarted();
       (await import('./chain-writer.ts')).assertBatch(batch);
@@ -47,6 +51,7 @@ export function createChain(context: ChainContext) {
         onFailure,
         remote: createDeadlineLimiter(clock, options.timeout),
         progress: () => store.chain.progress(),
+        blocks: () => store.chain.blocks(),
         apply,
         rollback: (to, after) => methods.rollback(to, { after }),
         observe: (observation) => context.emit('chainProgress', observation),

@@ -1,6 +1,6 @@
 import type { DeadlineLimiter } from '../concurrency/abort.ts';
 import type { ChainSource } from '../ports/chain-source.ts';
-import type { ApplyOutcome, BlockRef, ChainProgress, RollbackOutcome } from '../ports/chain-store.ts';
+import type { ApplyOutcome, BlockRef, ChainStore, RollbackOutcome } from '../ports/chain-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LeaseStore } from '../ports/store.ts';
 import type { Domain } from '../protocol/eip712.ts';
@@ -60,7 +60,8 @@ export interface ChainIndexerContext {
   readonly clock: Clock;
   readonly remote: DeadlineLimiter;
   readonly leases: LeaseStore;
-  readonly progress: () => Promise<ChainProgress>;
+  readonly progress: ChainStore['progress'];
+  readonly blocks: ChainStore['blocks'];
   readonly apply: (batch: ChainBatch) => Promise<ApplyOutcome>;
   readonly rollback: (to: number, after: BlockRef) => Promise<RollbackOutcome>;
   readonly observe: (observation: IndexerObservation) => void;

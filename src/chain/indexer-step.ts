@@ -93,7 +93,8 @@ export function createIndexerStep(
       verified.add(node);
     }
     keptBlocks = [];
-    const { indexedBlock, blocks: stored, rolledBackTo } = await context.progress();
+    const { indexedBlock, rolledBackTo } = await context.progress();
+    const stored = await context.blocks();
     const head = await query((call) => node.head(call));
     if (head.hash !== headHash) observe({ type: 'head', head: head.number, timestamp: head.timestamp });
     headHash = head.hash;

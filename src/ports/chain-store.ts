@@ -165,8 +165,6 @@ export type RollbackOutcome =
 export interface ChainProgress {
   /** The checkpoint: every event up to this block is stored. Null if nothing is indexed. */
   readonly indexedBlock: BlockRef | null;
-  /** The blocks whose hashes are stored, newest first, including the checkpoint. */
-  readonly blocks: readonly BlockRef[];
   /**
    * The block of the last rollback, if it left no stored hash and so no checkpoint. Every event up to this block is
    * stored. Absent otherwise.
@@ -195,7 +193,11 @@ export interface TradeQuery {
 
 /** Chain events, stored by block number and log index so that they can be rolled back. */
 export interface ChainStore {
+  /** Returns the checkpoint. Its duration MUST NOT grow with the number of stored hashes: each auction reads it. */
   progress(): Promise<ChainProgress>;
+
+  /** Returns the blocks whose hashes are stored, newest first, including the checkpoint. */
+  blocks(): Promise<readonly BlockRef[]>;
 
   /**
    * Stores chain events, each once, and moves the checkpoint. The same step writes everything that depends on them: the

@@ -101,8 +101,9 @@ export function createChainOperations({ events, blocks, firstTrades, orders }: C
   return {
     progress(): ChainProgress {
       const { indexedBlock, rolledBackTo } = readProgress();
-      return { indexedBlock, blocks: blocks.list(), ...(rolledBackTo !== undefined && { rolledBackTo }) };
+      return rolledBackTo === undefined ? { indexedBlock } : { indexedBlock, rolledBackTo };
     },
+    blocks: blocks.list,
     apply(batch: ChainEventBatch): ApplyOutcome {
       const { through, forgetBelow, at } = batch;
       const { indexedBlock, rolledBackTo } = readProgress();

@@ -38,6 +38,7 @@ const ORDERS = [
 ] as const;
 const CHAIN = [
   'progress',
+  'blocks',
   'apply',
   'adopt',
   'rollback',

@@ -123,7 +123,7 @@ export const CHAIN: readonly Rule[] = [
   {
     name: 'has no indexed block before the first batch',
     async run({ store }) {
-      assert.deepEqual(await store.chain.progress(), { indexedBlock: null, blocks: [] });
+      assert.deepEqual(await store.chain.progress(), { indexedBlock: null });
       assert.deepEqual(await store.chain.rollback({ to: 5, at: PLACED_AT }), {
         status: 'rolledBack',
         removed: 0,
@@ -139,7 +139,7 @@ export const CHAIN: readonly Rule[] = [
       await apply(store, 1);
       const outcome = await store.chain.rollback({ to: -1, after: block(1), at: PLACED_AT });
       assert.deepEqual(outcome, { status: 'rolledBack', removed: 0, indexedBlock: null });
-      assert.deepEqual(await store.chain.progress(), { indexedBlock: null, blocks: [], rolledBackTo: -1 });
+      assert.deepEqual(await store.chain.progress(), { indexedBlock: null, rolledBackTo: -1 });
     },
   },
   {
@@ -865,13 +865,14 @@ export const CHAIN: readonly Rule[] = [
     name: 'keeps block hashes as far back as requested',
     async run({ store }) {
       await store.chain.apply({ ...batch(12, trade(SELL, 10)), blocks: [block(9), block(11)] });
-      assert.deepEqual(await store.chain.progress(), {
-        indexedBlock: block(12),
-        blocks: [12, 11, 10, 9].map((n) => block(n)),
-      });
+      assert.deepEqual(await store.chain.progress(), { indexedBlock: block(12) });
+      assert.deepEqual(
+        await store.chain.blocks(),
+        [12, 11, 10, 9].map((n) => block(n)),
+      );
       await store.chain.apply({ ...batch(13), forgetBelow: 11 });
       assert.deepEqual(
-        (await store.chain.progress()).blocks,
+        await store.chain.blocks(),
         [13, 12, 11].map((n) => block(n)),
       );
       assert.deepEqual(await store.chain.rollback({ to: 12, at: PLACED_AT }), {
@@ -900,14 +901,15 @@ export const CHAIN: readonly Rule[] = [
       assert.equal(await rollBack(9), 9);
       assert.equal(await rollBack(11), 9); // events of block 10 are still missing
       assert.equal(await rollBack(7), 7);
-      assert.deepEqual(await store.chain.progress(), { indexedBlock: null, blocks: [], rolledBackTo: 7 });
+      assert.deepEqual(await store.chain.progress(), { indexedBlock: null, rolledBackTo: 7 });
       const other: BlockRef = { number: 8, hash: block(9).hash };
       await store.chain.apply({ ...batch(9, trade(SELL, 8)), forgetBelow: 9 });
       assert.equal(await rollBack(8), 8);
       assert.equal((await store.chain.apply(batch(other))).status, 'conflict'); // the trade is of another fork
       assert.equal(await rollBack(7), 7);
       await apply(store, 7);
-      assert.deepEqual(await store.chain.progress(), { indexedBlock: block(7), blocks: [block(7)] });
+      assert.deepEqual(await store.chain.progress(), { indexedBlock: block(7) });
+      assert.deepEqual(await store.chain.blocks(), [block(7)]);
     },
   },
   {
@@ -931,6 +933,7 @@ export const CHAIN: readonly Rule[] = [
       const look = async (seen: Store) => ({
         orders: await seen.orders.list({ limit: 9 }),
         progress: await seen.chain.progress(),
+        blocks: await seen.chain.blocks(),
         trades: await seen.chain.trades({ filter: { account: ALICE }, limit: 9 }),
         events: await seen.events.after(0, 99),
       });

@@ -20,6 +20,7 @@ const CALLS: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   'events.last': (store) => store.events.last(),
   'events.after': (store) => store.events.after(0, 1),
   'chain.progress': (store) => store.chain.progress(),
+  'chain.blocks': (store) => store.chain.blocks(),
   'chain.apply': (store) =>
     store.chain.apply({ events: [], blocks: [], through: { number: 1, hash: word(1) }, forgetBelow: 0, at: PLACED_AT }),
   'chain.rollback': (store) => store.chain.rollback({ to: 0, at: PLACED_AT }),

@@ -23,7 +23,7 @@ export async function rollBackBook(
   nodes: readonly ChainSource[],
   now: number,
 ): Promise<RolledBack> {
-  const { indexedBlock, blocks, rolledBackTo } = await store.chain.progress();
+  const { indexedBlock, rolledBackTo } = await store.chain.progress();
   if (indexedBlock !== null && to >= indexedBlock.number) {
     throw new Error(`--to-block must be below the indexed block ${indexedBlock.number}, got ${to}`);
   }
@@ -31,7 +31,7 @@ export async function rollBackBook(
   if (rolledBackTo !== undefined && to > rolledBackTo) {
     throw new Error(`--to-block must be at most the block of the last rollback ${rolledBackTo}, got ${to}`);
   }
-  const stored = blocks.find(({ number }) => number === to)?.hash;
+  const stored = (await store.chain.blocks()).find(({ number }) => number === to)?.hash;
   const hash = (await readHash(domain, to, nodes)) ?? stored;
   if (hash === undefined) throw new Error(`the store has no hash of block ${to}; give a node with --rpc <urls>`);
   if (stored !== undefined && stored !== hash) throw createForkError({ number: to, hash }, stored);

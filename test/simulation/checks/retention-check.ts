@@ -112,7 +112,8 @@ export function createRetentionCheck(context: RetentionCheckContext): RetentionC
         report('retention', `the log begins with ${first?.id} after ${pruned}, expected ${next?.id}`);
     },
     async onChainEvents({ before, after, limit }, { removed }, positions, settlements) {
-      const { blocks, indexedBlock } = await inner().chain.progress();
+      const { chain } = inner();
+      const [{ indexedBlock }, blocks] = await Promise.all([chain.progress(), chain.blocks()]);
       const end = Math.min(...blocks.map(({ number }) => number), indexedBlock?.number ?? 0);
       const isAfter = ({ number, logIndex }: Omit<FactPosition, 'fact'>) =>
         after === undefined ||

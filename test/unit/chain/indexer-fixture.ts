@@ -11,7 +11,7 @@ import { SEPOLIA_DOMAIN } from '../../support/orders.ts';
 import type { ScriptedChain } from '../../support/scripted-chain.ts';
 
 /** Applies a batch or rolls back in place of the fixture's own store. */
-type Outcomes = Partial<Pick<ChainIndexerContext, 'apply' | 'rollback' | 'progress'>>;
+type Outcomes = Partial<Pick<ChainIndexerContext, 'apply' | 'rollback' | 'progress' | 'blocks'>>;
 
 interface IndexerFixtureOptions {
   readonly options?: Partial<ParsedIndexerOptions>;
@@ -123,9 +123,9 @@ export function indexerFixture(sources: readonly ChainSource[], fixture: Indexer
       },
       progress: async () => ({
         indexedBlock: blocks[0] ?? null,
-        blocks,
         ...(rolledBackTo !== undefined && { rolledBackTo }),
       }),
+      blocks: async () => blocks,
       async apply(batch) {
         batches.push(batch);
         const { through } = batch;

@@ -264,7 +264,7 @@ describe('indexer second read', () => {
     const node = recorded(chain.node('a'));
     let stored = storedBlocks(chain, 130, 120);
     const { run, next } = indexerFixture([node], {
-      outcomes: { progress: async () => ({ indexedBlock: stored[0] ?? null, blocks: stored }) },
+      outcomes: { progress: async () => ({ indexedBlock: stored[0] ?? null }), blocks: async () => stored },
     });
     await run();
     stored = storedBlocks(chain, 124, 120);
@@ -388,7 +388,8 @@ describe('indexer fork', () => {
     let stored = [foreign(106), ...storedBlocks(chain, 104, 100)];
     const { run, observed } = indexerFixture([chain.node('a')], {
       outcomes: {
-        progress: async () => ({ indexedBlock: stored[0] ?? null, blocks: stored }),
+        progress: async () => ({ indexedBlock: stored[0] ?? null }),
+        blocks: async () => stored,
         async rollback() {
           stored = storedBlocks(chain, 110, 100);
           return { status: 'moved', indexedBlock: ref(110) };

@@ -94,6 +94,7 @@ describe('first checkpoint of the indexer', () => {
     const applied: number[] = [];
     const outcomes = {
       progress: store.chain.progress,
+      blocks: store.chain.blocks,
       async apply(batch: ChainBatch) {
         const outcome = await apply(batch);
         if (outcome.status === 'applied') applied.push(batch.through.number);
