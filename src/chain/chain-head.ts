@@ -2,6 +2,7 @@ import { createDeadlineLimiter } from '../concurrency/abort.ts';
 import type { ChainHead, ChainSource } from '../ports/chain-source.ts';
 import type { BlockRef } from '../ports/chain-store.ts';
 import { type Clock, seconds } from '../ports/clock.ts';
+import type { IndexerStatus } from './indexer-step.ts';
 
 /** Seconds by which the index may be behind the head of a node, if another process or another node is followed. */
 const MAX_LAG = 60;
@@ -12,6 +13,12 @@ const MAX_DIFFERENCE = 900;
 /** More blocks in a second than any chain has. A node that claims more must not prolong deadlines. */
 const MAX_BLOCK_RATE = 10;
 
+/**
+ * Blocks after which a block counts as confirmed, although a node has not read it a second time: the node may be gone,
+ * or another process follows the chain.
+ */
+const MAX_UNCONFIRMED = 256;
+
 /** Milliseconds to wait for the heads of all nodes, so that an auction does not wait long for one that is down. */
 const HEAD_TIMEOUT = 1000;
 
@@ -20,15 +27,16 @@ const HEAD_TIMEOUT = 1000;
  * book is behind, none of several nodes responds, or the block is so old that all nodes stand still.
  *
  * @param indexed - The newest indexed block.
- * @param headTime - The time of that block of the node that is followed. `undefined`: another process follows it.
+ * @param status - The time of that block of the node that is followed. `undefined`: another process follows it.
  */
 export async function findChainHead(
   indexed: BlockRef,
-  headTime: number | undefined,
+  { headTime, confirmedTo = 0 }: Pick<IndexerStatus, 'headTime' | 'confirmedTo'>,
   sources: readonly ChainSource[],
   clock: Clock,
 ): Promise<ChainHead | undefined> {
-  if (headTime !== undefined && sources.length === 1) return toChainHead(indexed.number, headTime, clock);
+  const confirmed = Math.min(Math.max(confirmedTo, indexed.number - MAX_UNCONFIRMED), indexed.number);
+  if (headTime !== undefined && sources.length === 1) return toChainHead(indexed.number, headTime, confirmed, clock);
   // The node that is followed may have stopped, or may be on another fork.
   const remote = createDeadlineLimiter(clock, HEAD_TIMEOUT);
   const heads = await Promise.all(
@@ -39,7 +47,7 @@ export async function findChainHead(
   const found = heads.flatMap((each) => each ?? []);
   if (found.some(({ lag }) => lag > MAX_LAG) || found.length === 0) return undefined;
   const newest = Math.max(headTime ?? 0, ...found.map(({ timestamp }) => timestamp));
-  return toChainHead(Math.max(indexed.number, ...found.map(({ number }) => number)), newest, clock);
+  return toChainHead(Math.max(indexed.number, ...found.map(({ number }) => number)), newest, confirmed, clock);
 }
 
 /**
@@ -57,7 +65,7 @@ async function readHead(node: ChainSource, indexed: BlockRef, clock: Clock, sign
 }
 
 /** Returns the head, or `undefined` if its time shows that its node stands still. */
-function toChainHead(number: number, timestamp: number, clock: Clock): ChainHead | undefined {
+function toChainHead(number: number, timestamp: number, confirmedTo: number, clock: Clock): ChainHead | undefined {
   const age = seconds(clock) - timestamp;
-  return age > MAX_DIFFERENCE ? undefined : { number, isRecent: age <= MAX_LAG };
+  return age > MAX_DIFFERENCE ? undefined : { number, isRecent: age <= MAX_LAG, confirmedTo };
 }

@@ -6,6 +6,9 @@ import type { ChainApi, ChainContext } from './chain-api.ts';
 import type { ChainBatch } from './decode-batch.ts';
 import type { IndexerState } from './indexer-options.ts';
 
+/** Blocks after which a block that the host has applied counts as confirmed: the host may apply logs late. */
+const APPLIED_CONFIRMATIONS = 16;
+
 /** Creates the chain methods and the lazy indexer. Books without a chain do not load the indexing code. */
 export function createChain(context: ChainContext) {
   const { store, clock, settlementContract, chainId, assertStarted, onFailure } = context;
@@ -83,7 +86,8 @@ export function createChain(context: ChainContext) {
     /** Returns the newest block of the chain, if it is indexed. Without an indexer, it is the indexed block. */
     async findHead(): Promise<ChainHead | undefined> {
       const { indexedBlock } = await store.chain.progress();
-      if (options === undefined) return { number: indexedBlock?.number ?? 0, isRecent: true };
+      const number = indexedBlock?.number ?? 0;
+      if (options === undefined) return { number, isRecent: true, confirmedTo: number - APPLIED_CONFIRMATIONS };
       return indexedBlock === null ? undefined : indexer?.loaded?.findHead(indexedBlock);
     },
     /** Returns the checks that readiness shows. */

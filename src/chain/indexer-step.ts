@@ -18,6 +18,8 @@ export interface IndexerStatus {
   state: IndexerState;
   /** The time of the newest block of the node, if the last step has indexed it. In seconds since 1970. */
   headTime: number | undefined;
+  /** The last block that all nodes have read a second time. `undefined`: another process follows the chain. */
+  confirmedTo: number | undefined;
 }
 
 export function setStatus(status: IndexerStatus, state: IndexerState, headTime?: number): void {
@@ -86,6 +88,7 @@ export function createIndexerStep(
     if (!(await acquireLease())) {
       if (status.state !== 'standing by') observe({ type: 'standingBy' });
       setStatus(status, 'standing by');
+      status.confirmedTo = undefined;
       return false;
     }
     if (!verified.has(node)) {
@@ -99,7 +102,8 @@ export function createIndexerStep(
     if (head.hash !== headHash) observe({ type: 'head', head: head.number, timestamp: head.timestamp });
     headHash = head.hash;
     if (indexedBlock === null) return blocks.begin(node, head, rolledBackTo, fromBlock);
-    const { recheckedTo, kept } = secondRead.begin(nodes.usable, node, stored, indexedBlock.number);
+    const { recheckedTo, confirmedTo, kept } = secondRead.begin(nodes.usable, node, stored, indexedBlock.number);
+    status.confirmedTo = confirmedTo;
     keptBlocks = nodes.usable.length > 1 ? kept : [];
     if (head.number < indexedBlock.number)
       return (await forks.checkShorterChain(node, head, indexedBlock, stored)) ?? nodes.leaveStale();

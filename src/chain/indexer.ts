@@ -24,7 +24,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
   const { sources, pollInterval, holder } = options;
   const { clock, leases, observe, onFailure } = context;
   const nodes = createNodeRotation(sources, clock);
-  const status: IndexerStatus = { state: 'starting', headTime: undefined };
+  const status: IndexerStatus = { state: 'starting', headTime: undefined, confirmedTo: undefined };
   let stopReason: string | undefined;
   /** What the last node that failed has contradicted. `undefined`: nothing, or a step has succeeded. */
   let contradiction: string | undefined;
@@ -80,7 +80,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     /** Returns the newest block of the chain. `undefined`: the last step has not indexed it. See `findChainHead`. */
     async findHead(indexed: BlockRef): Promise<ChainHead | undefined> {
       if (status.state !== 'standing by' && status.headTime === undefined) return undefined;
-      return findChainHead(indexed, status.headTime, sources, clock);
+      return findChainHead(indexed, status, sources, clock);
     },
     /** Why the indexer has stopped after a failure, or cannot use the response of a node. `undefined` otherwise. */
     get stopReason(): string | undefined {
@@ -89,6 +89,7 @@ export function createChainIndexer(options: ParsedIndexerOptions, context: Chain
     start(): void {
       if (running !== undefined) return;
       setStatus(status, 'starting');
+      status.confirmedTo = undefined;
       [stopReason, contradiction] = [undefined, undefined];
       stopping = new AbortController();
       running = run(stopping.signal).catch(onFailure);

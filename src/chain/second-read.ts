@@ -82,28 +82,29 @@ export function createSecondRead(context: SecondReadContext) {
      *   which has read the ranges of a long catch-up.
      * @param blocks - The blocks with a stored hash, newest first. Each may have been read once only.
      * @param indexed - The checkpoint. Blocks above it were rolled back, by this process or another one.
-     * @returns the last block that needs no second read, and the blocks whose hashes must stay stored.
+     * @returns the last block that needs no second read, the last one that all nodes have read so, and the blocks whose
+     *   hashes must stay stored.
      */
     begin(
       nodes: readonly ChainSource[],
       current: ChainSource,
       blocks: readonly BlockRef[],
       indexed: number,
-    ): { recheckedTo: number; kept: readonly BlockRef[] } {
+    ): { recheckedTo: number; confirmedTo: number; kept: readonly BlockRef[] } {
       const oldest = blocks.at(-1)?.number ?? indexed;
       const recent = blocks.findLast(({ number }) => number >= indexed - HASHES_KEPT)?.number ?? indexed;
       repeatedTo = Math.min(repeatedTo ?? recent, indexed);
-      let compared = indexed;
+      let confirmedTo = indexed;
       for (const node of nodes) {
         const { to, attemptedTo } = nodeProgress.get(node) ?? { to: node === current ? recent : oldest };
-        compared = Math.min(compared, to);
+        confirmedTo = Math.min(confirmedTo, to);
         nodeProgress.set(node, {
           to: Math.min(to, indexed),
           attemptedTo: attemptedTo === undefined ? undefined : Math.min(attemptedTo, indexed),
         });
       }
-      const kept = blocks.length > MAX_HASHES ? undefined : blocks.find(({ number }) => number <= compared);
-      return { recheckedTo: repeatedTo, kept: kept === undefined ? [] : [kept] };
+      const kept = blocks.length > MAX_HASHES ? undefined : blocks.find(({ number }) => number <= confirmedTo);
+      return { recheckedTo: repeatedTo, confirmedTo, kept: kept === undefined ? [] : [kept] };
     },
 
     /** Records that a node has read the blocks that no node had read a second time, up to one deep in the chain. */

@@ -51,6 +51,8 @@ export interface ChainHead {
   readonly number: number;
   /** Whether it is at most a minute old. Deadlines that are counted from an older block may have passed. */
   readonly isRecent: boolean;
+  /** The last block of which no log is missing in the index: each node has read it a second time, or it is old. */
+  readonly confirmedTo: number;
 }
 
 /** The filter of a log query. */

@@ -13,12 +13,6 @@ interface Win {
 }
 
 /**
- * Blocks after a deadline until its auction counts. The log of a settlement may be missing until the block is read a
- * second time, which the indexer does within twelve blocks.
- */
-const CONFIRMED_AFTER = 16;
-
-/**
  * Creates the record of settlements. The chain decides, not the response of a driver. It is kept by this process, and
  * begins empty.
  *
@@ -68,13 +62,14 @@ export function createParticipation(
       wins.set(driver, [...(wins.get(driver) ?? []), { solutions, deadline }]);
     },
     /**
-     * Evaluates the auctions whose deadline has passed and is confirmed. Excludes and notifies drivers that have
-     * settled none of them.
+     * Evaluates the auctions whose deadline is confirmed. Excludes and notifies drivers that have settled none of them.
+     *
+     * @param confirmedTo - The last block of which no log is missing: that of a settlement may be indexed late.
      */
-    async update(indexedBlock: number): Promise<void> {
+    async update(confirmedTo: number): Promise<void> {
       const banned: string[] = [];
       for (const [driver, won] of wins) {
-        const isDue = ({ deadline }: Win) => deadline + CONFIRMED_AFTER < indexedBlock;
+        const isDue = ({ deadline }: Win) => deadline < confirmedTo;
         const due = won.filter(isDue);
         if (banAfter === 'never' || due.length < banAfter) continue;
         const unsettled = await findUnsettled(due);

@@ -90,9 +90,10 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
 
   async function runOnce(): Promise<void> {
     // An old block would give deadlines that have passed, and offer orders that are filled.
-    if ((await context.findHead()) === undefined) return;
+    const head = await context.findHead();
+    if (head === undefined) return;
     if (!(await holdsLease()) && term === undefined) return;
-    await participation.update(await readIndexedBlock(store)).catch(onFailure);
+    await participation.update(head.confirmedTo).catch(onFailure);
     const auction = await context.current();
     if (auction.id === last) return;
     if (await runAuction(auction)) last = auction.id;

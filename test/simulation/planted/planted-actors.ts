@@ -68,6 +68,14 @@ export const PLANTED_ACTORS: readonly PlantedFault[] = [
     replace: 'for (const order of solution.orders.slice(0, 0))',
   },
   {
+    name: 'an exclusion does not wait for the second read of the deadline block',
+    area: 'drivers',
+    store: 'auctions',
+    file: 'src/auctions/drivers/participation.ts',
+    find: 'deadline < confirmedTo;',
+    replace: 'deadline < confirmedTo + 16;',
+  },
+  {
     name: 'a solution without a positive score wins',
     area: 'drivers',
     store: 'auctions',

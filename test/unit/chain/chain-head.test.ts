@@ -17,13 +17,15 @@ const failing = (node: ChainSource): ChainSource => ({ ...node, head: () => Prom
 
 test('the head of the chain is that of a node that responds, if another one fails', async () => {
   const { a, b, indexed, timestamp, clock } = nodes();
-  const head = await findChainHead(indexed, timestamp, [failing(a), b], clock);
-  expect(head).toMatchObject({ number: 103 });
+  const head = await findChainHead(indexed, { headTime: timestamp, confirmedTo: 99 }, [failing(a), b], clock);
+  expect(head).toMatchObject({ number: 103, confirmedTo: 99 });
 });
 
 test('the head of the chain is unknown while none of several nodes responds', async () => {
   const { a, b, indexed, timestamp, clock } = nodes();
   const sources = [failing(a), failing(b)];
-  expect(await findChainHead(indexed, timestamp, sources, clock)).toBeUndefined();
-  expect(await findChainHead(indexed, undefined, sources, clock)).toBeUndefined();
+  const findHead = (headTime: number | undefined) =>
+    findChainHead(indexed, { headTime, confirmedTo: undefined }, sources, clock);
+  expect(await findHead(timestamp)).toBeUndefined();
+  expect(await findHead(undefined)).toBeUndefined();
 });

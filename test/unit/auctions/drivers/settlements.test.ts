@@ -484,6 +484,29 @@ describe('auction run while the book is behind the chain', () => {
     expect(failures.filter((each) => !String(each).includes('unavailable'))).toEqual([]);
   });
 
+  test('excludes no driver before all nodes have read the blocks of its auction a second time', async () => {
+    await book.close();
+    const view = { head: 100 };
+    const node = nodeAt(view, 'first', 100);
+    const other = nodeAt(view, 'other', 100);
+    let isDown = true;
+    const logs: ChainSource['logs'] = async () => (isDown ? Promise.reject(new Error('busy')) : []);
+    await open([node, { ...other, logs }]);
+    await place(store, orderOf(1));
+    await run({ banAfter: 1 });
+    const mineTo = async (head: number) => {
+      while (view.head < head) {
+        view.head++;
+        for (let i = 0; i < 6; i++) await next(2000);
+      }
+    };
+    await mineTo(140);
+    expect([requests.length > 1, notifications]).toEqual([true, []]);
+    isDown = false;
+    await mineTo(156);
+    expect(notifications[0]).toMatchObject({ reason: 'unsettledConsecutiveAuctions' });
+  });
+
   test('waits while another node is far ahead', async () => {
     await book.close();
     await open([nodeAt({ head: 100 }, 'stopped', 200), nodeAt({ head: 200 }, 'other', 200)]);
