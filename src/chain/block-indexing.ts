@@ -12,6 +12,12 @@ import {
   toInconsistent,
 } from './log-reader.ts';
 
+/**
+ * Reads of a block that fail, each beside one of a newer block that succeeds, after which the node counts as one that
+ * has deleted its logs. No message shows it, and a node that is overloaded fails at times.
+ */
+const PROBES = 4;
+
 interface BlockIndexingParts {
   readonly query: ChainQuery;
   readonly reader: ReturnType<typeof createLogReader>;
@@ -63,7 +69,7 @@ export function createBlockIndexing(
       logs = await logsBetween(node, from, to);
     } catch (failure) {
       if (from < to || to > indexedBlock.number || failure instanceof Inconsistent) throw failure;
-      // The node may have deleted old logs. If it does not have the next blocks either, this fails and is repeated.
+      if (!(await hasDeleted(node, from, newestFinal))) throw failure;
       observe({ type: 'failure', source: node.name, failure });
       return catchUp(node, indexedBlock, indexedBlock.number + 1, newestFinal, head);
     }
@@ -78,6 +84,20 @@ export function createBlockIndexing(
     const read = await reader.read(node, logs);
     if (!(await apply({ ...read, through: toBlockRef(through), after: indexedBlock }, head))) return undefined;
     return to;
+  }
+
+  /** Returns whether a node has deleted the logs of a block. */
+  async function hasDeleted(node: ChainSource, number: number, newer: number): Promise<boolean> {
+    for (let i = 0; i < PROBES; i++) if ((await hasLogs(node, number)) || !(await hasLogs(node, newer))) return false;
+    return true;
+  }
+
+  /** Returns whether a node returns the logs of a block. */
+  async function hasLogs(node: ChainSource, number: number): Promise<boolean> {
+    return reader.logsBetween(node, number, number).then(
+      () => true,
+      () => false,
+    );
   }
 
   /** Reads logs. @returns `undefined` if the range was too large for a node that otherwise responds. */
@@ -112,7 +132,7 @@ export function createBlockIndexing(
     return last;
   }
 
-  return { begin, catchUp, logsBetween, advance };
+  return { begin, catchUp, logsBetween, hasLogs, hasDeleted, advance };
 }
 
 /** Applies a batch. @returns false if another process has moved the checkpoint. */

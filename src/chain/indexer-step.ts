@@ -70,6 +70,8 @@ export function createIndexerStep(
     getRange,
     blockHash: async (node, number) => (await query((call) => node.block(number, call)))?.hash,
     logsBetween: blocks.logsBetween,
+    hasLogs: blocks.hasLogs,
+    hasDeleted: blocks.hasDeleted,
     read: reader.read,
     apply,
     observe,

@@ -21,6 +21,10 @@ interface SecondReadContext {
   readonly getRange: (node: ChainSource) => BlockRange;
   readonly blockHash: (node: ChainSource, number: number) => Promise<string | undefined>;
   readonly logsBetween: (node: ChainSource, from: number, to: number) => Promise<readonly ChainLog[] | undefined>;
+  /** Returns whether a node returns the logs of a block. */
+  readonly hasLogs: (node: ChainSource, number: number) => Promise<boolean>;
+  /** Returns whether a node has deleted the logs of a block. */
+  readonly hasDeleted: (node: ChainSource, number: number, newer: number) => Promise<boolean>;
   readonly read: ReturnType<typeof createLogReader>['read'];
   readonly apply: (batch: ChainBatch) => Promise<ApplyOutcome>;
   readonly observe: (observation: IndexerObservation) => void;
@@ -44,7 +48,7 @@ interface NodeProgress {
  * with a quarter of the later ones.
  */
 export function createSecondRead(context: SecondReadContext) {
-  const { getRange, logsBetween, observe } = context;
+  const { getRange, hasLogs, hasDeleted, observe } = context;
   const nodeProgress = new Map<ChainSource, NodeProgress>();
   /** The last block that any node has read so. */
   let repeatedTo: number | undefined;
@@ -58,14 +62,6 @@ export function createSecondRead(context: SecondReadContext) {
       const { to, attemptedTo } = nodeProgress.get(each) ?? { to: newest };
       return newest > to && (attemptedTo === undefined || newest - Math.max(to, attemptedTo) >= GROUP);
     });
-  }
-
-  /** Returns whether a node has the logs of a block. */
-  async function hasLogs(node: ChainSource, number: number): Promise<boolean> {
-    return logsBetween(node, number, number).then(
-      () => true,
-      () => false,
-    );
   }
 
   return {
@@ -133,7 +129,7 @@ export function createSecondRead(context: SecondReadContext) {
       } catch (failure) {
         if (failure instanceof StoreError) throw failure;
         observe({ type: 'failure', source: node.name, failure }); // the second read can be repeated later
-        if (from < to || failure instanceof Inconsistent || !(await hasLogs(node, newest))) return;
+        if (from < to || failure instanceof Inconsistent || !(await hasDeleted(node, from, newest))) return;
         const missing = await findLastMissing(from, newest, (number) => hasLogs(node, number));
         // Until the next step, it may delete more.
         const skipped = missing + Math.floor((newest - missing) / 4);

@@ -93,4 +93,42 @@ describe('second read of a node that has deleted the logs of old blocks', () => 
     for (let i = 0; i < 3; i++) await fixture.next();
     expect(fixture.indexed).toBe(200);
   });
+
+  /** A node that fails the first read of a block. */
+  const failingOnce = (name: string, block: number): ChainSource => {
+    let isFirst = true;
+    return {
+      ...chain.node(name),
+      async logs(query, call) {
+        const fails = isFirst && 'from' in query.of && query.of.from === block;
+        if (fails) isFirst = false;
+        return fails ? Promise.reject(new Error('overloaded')) : chain.node(name).logs(query, call);
+      },
+    };
+  };
+
+  test.each([0, 1])('skips no block whose first read failed, on node %d of two', async (i) => {
+    chain.mine(...empty(20));
+    const nodes = [0, 1].map((n) => recorded(n === i ? failingOnce('a', 110) : chain.node('b')));
+    const stored = storedBlocks(chain, 120, 105);
+    const { run, next } = indexerFixture(nodes, { stored, options: { reorgLimit: 50, maxBlockRange: 1 } });
+    await run();
+    for (let n = 0; n < 100; n++) {
+      chain.mine([]);
+      await next();
+    }
+    const reads = readsOf(nodes[i]?.requests ?? []).filter((each) => each === 'logs 110..110');
+    expect(reads.length).toBeGreaterThan(2); // the second one shows that the block is not deleted
+  });
+
+  test('skips no block of a catch-up whose first read failed', async () => {
+    chain.mine(...empty(20));
+    const node = recorded(failingOnce('a', 106));
+    const stored = storedBlocks(chain, 110, 105);
+    const fixture = indexerFixture([node], { stored, options: { reorgLimit: 5, maxBlockRange: 1 } });
+    await fixture.run();
+    for (let n = 0; n < 30; n++) await fixture.next();
+    expect(readsOf(node.requests).filter((each) => each === 'logs 106..106').length).toBeGreaterThan(2);
+    expect(fixture.indexed).toBe(120);
+  });
 });
