@@ -27,7 +27,8 @@ export function createForkSearch(
       if (stored.number >= indexedBlock.number) continue;
       if (indexedBlock.number - stored.number > reorgLimit) throw createDeepForkError(head, indexedBlock, reorgLimit);
       const current = await query((call) => node.block(stored.number, call));
-      if (current?.hash === stored.hash) return rollBack(stored.number, indexedBlock);
+      if (current === undefined) throw new Inconsistent(`it has block ${head.number}, but not block ${stored.number}`);
+      if (current.hash === stored.hash) return rollBack(stored.number, indexedBlock);
     }
     // The first checkpoint itself is gone. Hashes are stored for more blocks than the limit, so it is near.
     const oldest = blocks.at(-1) ?? indexedBlock;

@@ -8,13 +8,19 @@ const MAX_RETRY_DELAY = 30_000;
 /** Milliseconds without a new block after which the next node is used, since this one may have fallen behind. */
 const STALE_AFTER = 60_000;
 
+/**
+ * Steps in a row in which each node must report a reorganisation below the limit: about a minute. One of several
+ * machines behind the address of a node may be on another fork.
+ */
+const DIVERGED_STEPS = 8;
+
 /** The nodes of an indexer, of which one is followed. */
 export type NodeRotation = ReturnType<typeof createNodeRotation>;
 
 /** Creates the rotation of the nodes. A node that serves another chain is used no longer. */
 export function createNodeRotation(sources: readonly ChainSource[], clock: Clock) {
-  /** The nodes that have failed since the last step, because they no longer have the indexed blocks. */
-  const diverged = new Set<ChainSource>();
+  /** Failures since the last step, because a node no longer has the indexed blocks. */
+  const diverged = new Map<ChainSource, number>();
   let usable = sources;
   let index = 0;
   let failures = 0;
@@ -48,8 +54,8 @@ export function createNodeRotation(sources: readonly ChainSource[], clock: Clock
     },
     /** Records a reorganisation below the limit. @returns whether all nodes have it. */
     diverge(node: ChainSource): boolean {
-      diverged.add(node);
-      return usable.every((each) => diverged.has(each));
+      diverged.set(node, (diverged.get(node) ?? 0) + 1);
+      return usable.every((each) => (diverged.get(each) ?? 0) >= DIVERGED_STEPS);
     },
     /** Stops to use a node that serves another chain. */
     exclude(node: ChainSource): void {

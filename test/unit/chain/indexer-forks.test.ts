@@ -410,8 +410,9 @@ describe('indexer fork', () => {
       ...Array.from({ length: depth }, (_, i) => foreign(top - i)),
       ...storedBlocks(chain, top - depth, top - depth - 3),
     ];
-    const { run, rollbacks, indexer, failures } = indexerFixture([chain.node('a')], { stored });
+    const { run, next, rollbacks, indexer, failures } = indexerFixture([chain.node('a')], { stored });
     await run();
+    for (let i = 0; i < 7; i++) await next(30_000);
     if (isFound) {
       expect(rollbacks).toEqual([[top - depth, foreign(top)]]);
       expect(failures).toEqual([]);
@@ -424,6 +425,34 @@ describe('indexer fork', () => {
     expect(failures).toMatchObject([{ name: 'ReorganisationTooDeep', message }]);
   });
 
+  test('below the limit on one of the machines behind an address does not stop the indexer', async () => {
+    chain.mine(...empty(40));
+    const other = scriptedChain('b');
+    other.mine(...empty(50));
+    let answering = other;
+    const node: ChainSource = {
+      ...chain.node('a'),
+      head: (call) => answering.node('a').head(call),
+      block: (number, call) => answering.node('a').block(number, call),
+    };
+    const fixture = indexerFixture([node], { stored: storedBlocks(chain, 138, 110) });
+    await fixture.run();
+    for (let i = 0; i < 5; i++) await fixture.next(30_000);
+    expect(fixture.indexer.state).toBe('unavailable');
+    answering = chain;
+    await fixture.next(30_000);
+    expect([fixture.indexer.state, fixture.indexed, fixture.failures]).toEqual(['following', 140, []]);
+  });
+
+  test('is not below the limit if the node does not return a block', async () => {
+    chain.mine(...empty(40));
+    const stored = [foreign(120), ...storedBlocks(chain, 119, 100)];
+    const node = withBlocks(chain.node('a'), (number, block) => (number < 120 ? undefined : block));
+    const fixture = indexerFixture([node], { stored });
+    await fixture.run();
+    expect([fixture.rollbacks, messagesOf(fixture.observed)]).toEqual([[], ['a: it has block 140, but not block 119']]);
+  });
+
   test.each([
     [10, [[109, 120]]],
     [11, []],
@@ -432,8 +461,9 @@ describe('indexer fork', () => {
     async (depth, expected) => {
       chain.mine(...empty(40));
       const stored = [foreign(120), foreign(120 - depth)];
-      const { run, rollbacks, batches, indexer } = indexerFixture([chain.node('a')], { stored });
+      const { run, next, rollbacks, batches, indexer } = indexerFixture([chain.node('a')], { stored });
       await run();
+      for (let i = 0; i < 7; i++) await next(30_000);
       expect(rollbacks.map(([to, after]) => [to, after.number])).toEqual(expected);
       const begin = { events: [], through: ref(109), after: null, rolledBackTo: 109 };
       if (expected.length > 0) expect(batches[0]).toEqual(begin);

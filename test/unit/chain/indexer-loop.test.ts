@@ -184,11 +184,12 @@ describe('indexer whose nodes fail', () => {
 
   test('has no stop reason after a restart', async () => {
     chain.mine([], [], [], []);
-    const { indexer, run } = indexerFixture([chain.node('a')], {
+    const { indexer, run, next } = indexerFixture([chain.node('a')], {
       stored: [foreign(104), foreign(103), foreign(102)],
       options: { reorgLimit: 1 },
     });
     await run();
+    for (let i = 0; i < 7; i++) await next(30_000);
     expect(indexer.state).toBe('stopped');
     await indexer.stop();
     indexer.start();

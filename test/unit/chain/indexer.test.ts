@@ -274,7 +274,7 @@ describe('indexer reorganisation', () => {
     chain.mine(...Array.from({ length: 20 }, () => []));
     await drive();
     chain.reorganise(12, ...Array.from({ length: 14 }, () => []));
-    expect(await drive(20)).toBe(false);
+    expect(await drive(80)).toBe(false);
     expect(failures).toMatchObject([expect.any(ReorganisationTooDeep)]);
     const { ready, checks } = await book.ready();
     expect(ready).toBe(false);
