@@ -18,6 +18,7 @@ export type {
   Competition,
   CompetitionQuery,
   CompetitionSolution,
+  CompetitionSummary,
   DriverContext,
   DriverNotification,
   DriverObservation,

@@ -1,10 +1,16 @@
-import type { NewAuction, StoredAuction, StoredCompetition, StoredCompetitionQuery } from 'intentbook';
+import type {
+  CompleteCompetition,
+  NewAuction,
+  StoredAuction,
+  StoredCompetition,
+  StoredCompetitionQuery,
+} from 'intentbook';
 import { SortedList } from './sorted-list.ts';
 
 /** Creates auctions and competitions without entries. All methods are synchronous, so each is one atomic step. */
 export function createMemoryAuctions() {
   const auctions = new Map<number, StoredAuction>();
-  const competitions = new Map<number, StoredCompetition>();
+  const competitions = new Map<number, CompleteCompetition>();
   const highestFirst = new SortedList<number>((a, b) => b - a);
   let last = 0;
 
@@ -20,7 +26,7 @@ export function createMemoryAuctions() {
       return id;
     },
     get: (id: number): StoredAuction | undefined => auctions.get(id),
-    record(competition: StoredCompetition, keep: number): 'recorded' | 'replaced' {
+    record(competition: CompleteCompetition, keep: number): 'recorded' | 'replaced' {
       const { auctionId } = competition;
       const isNew = !competitions.has(auctionId);
       competitions.set(auctionId, competition);
@@ -31,7 +37,7 @@ export function createMemoryAuctions() {
       }
       return isNew ? 'recorded' : 'replaced';
     },
-    competition: (auctionId: number): StoredCompetition | undefined => competitions.get(auctionId),
+    competition: (auctionId: number): CompleteCompetition | undefined => competitions.get(auctionId),
     lastCompetition: (): number => highestFirst.from(0).next().value ?? 0,
     competitions({
       limit,
@@ -42,7 +48,8 @@ export function createMemoryAuctions() {
       for (const auctionId of highestFirst.from(0)) {
         const competition = competitions.get(auctionId);
         if (competition === undefined || page.length === limit) break;
-        if (competition.deadline > deadlineAbove && competition.deadline < deadlineBelow) page.push(competition);
+        const { deadline, body } = competition;
+        if (deadline > deadlineAbove && deadline < deadlineBelow) page.push({ auctionId, deadline, body });
       }
       return page;
     },

@@ -1,4 +1,5 @@
-import type { AuctionStore, StoredCompetition } from 'intentbook';
+import type { AuctionStore, Hex, StoredCompetition } from 'intentbook';
+import { toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 /** Creates the auction operations. Reads use the primary: a replica may lack the auction of a recent settlement. */
@@ -16,16 +17,18 @@ export function createAuctionTable({ schema: s, prepare, read, write }: Postgres
     `SELECT id, block, prices FROM ${s}.auctions WHERE id = $1`,
   );
   const record = prepare<readonly [number]>(
-    `INSERT INTO ${s}.competitions (auction, deadline, body) VALUES ($1, $2, $3) ` +
+    `INSERT INTO ${s}.competitions (auction, deadline, body, orders) VALUES ($1, $2, $3, $4) ` +
       'ON CONFLICT DO NOTHING RETURNING auction',
   );
-  const replace = prepare(`UPDATE ${s}.competitions SET deadline = $2, body = $3 WHERE auction = $1`);
+  const replace = prepare(`UPDATE ${s}.competitions SET deadline = $2, body = $3, orders = $4 WHERE auction = $1`);
   const deleteOldCompetitions = prepare(
     `DELETE FROM ${s}.competitions WHERE auction <= ` +
       `(SELECT auction FROM ${s}.competitions ORDER BY auction DESC LIMIT 1 OFFSET $1)`,
   );
   const columns = `SELECT auction, deadline, body FROM ${s}.competitions`;
-  const selectCompetition = prepare<CompetitionRow>(`${columns} WHERE auction = $1`);
+  const selectCompetition = prepare<readonly [deadline: number, body: string, orders: Hex | null]>(
+    `SELECT deadline, body, orders FROM ${s}.competitions WHERE auction = $1`,
+  );
   const selectLast = prepare<readonly [number]>(`SELECT coalesce(max(auction), 0) FROM ${s}.competitions`);
   const selectNewest = prepare<CompetitionRow>(`${columns} WHERE deadline < $2 ORDER BY auction DESC LIMIT $1`);
   // Few competitions wait for their deadline. `OFFSET 0` keeps the planner from reading all others before them.
@@ -49,16 +52,22 @@ export function createAuctionTable({ schema: s, prepare, read, write }: Postgres
         return row && { id: row[0], block: row[1], prices: row[2] };
       }),
 
-    record: ({ auctionId, deadline, body }, keep) =>
+    record: ({ auctionId, deadline, body, orders }, keep) =>
       write('record a competition', async (run) => {
-        const [row] = await run(record, auctionId, deadline, body);
-        if (row === undefined) await run(replace, auctionId, deadline, body);
+        const uids = orders === undefined ? null : toBytes(orders);
+        const [row] = await run(record, auctionId, deadline, body, uids);
+        if (row === undefined) await run(replace, auctionId, deadline, body, uids);
         await run(deleteOldCompetitions, keep);
         return row === undefined ? 'replaced' : 'recorded';
       }),
 
     competition: (auctionId) =>
-      read('read a competition', async (run) => (await run(selectCompetition, auctionId)).map(readCompetition)[0]),
+      read('read a competition', async (run) => {
+        const [row] = await run(selectCompetition, auctionId);
+        if (row === undefined) return undefined;
+        const [deadline, body, orders] = row;
+        return { auctionId, deadline, body, orders: orders ?? undefined };
+      }),
 
     lastCompetition: () =>
       read('read the id of the last competition', async (run) => (await run(selectLast))[0]?.[0] ?? 0),

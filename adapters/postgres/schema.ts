@@ -264,8 +264,17 @@ CREATE INDEX tasks_due ON ${s}.tasks (kind, due, key);
 `,
 };
 
+/** Creates the column of the orders of a competition, concatenated. Lists of competitions do not read it. */
+const createCompetitionOrders: PgMigration = {
+  version: 5,
+  name: 'orders of competitions',
+  breaking: false,
+  locks: 'ACCESS EXCLUSIVE on competitions, without reading its rows',
+  sql: (s) => `ALTER TABLE ${s}.competitions ADD COLUMN orders bytea;\n`,
+};
+
 export const BOOK_SCHEMA: PgSchema = {
-  migrations: [createBook, createDeadlines, createDocumentCreators, createTasks],
+  migrations: [createBook, createDeadlines, createDocumentCreators, createTasks, createCompetitionOrders],
   functions: createFunctions,
   getRemedy: (name) =>
     `run "intentbook migrate --postgres URL --schema ${name}", or open it with \`migrate\` (--migrate)`,

@@ -1,4 +1,11 @@
-import type { NewAuction, StoredAuction, StoredCompetition, StoredCompetitionQuery } from 'intentbook';
+import type {
+  CompleteCompetition,
+  NewAuction,
+  StoredAuction,
+  StoredCompetition,
+  StoredCompetitionQuery,
+} from 'intentbook';
+import { bufferToHex, toBytes } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 /** Creates the operations of `AuctionStore`. Each is synchronous and one atomic step. */
@@ -14,14 +21,14 @@ export function createAuctionTable({ prefix: p, prepare, read, write }: SqliteSe
   const byId = prepare(`SELECT id, block, prices FROM ${p}auctions WHERE id = ?`).raw();
   const exists = prepare(`SELECT 1 FROM ${p}competitions WHERE auction = ?`).pluck();
   const record = prepare(
-    `INSERT INTO ${p}competitions (auction, deadline, body) VALUES (?, ?, ?) ` +
-      'ON CONFLICT (auction) DO UPDATE SET deadline = excluded.deadline, body = excluded.body',
+    `INSERT INTO ${p}competitions (auction, deadline, body, orders) VALUES (?, ?, ?, ?) ON CONFLICT (auction) ` +
+      'DO UPDATE SET deadline = excluded.deadline, body = excluded.body, orders = excluded.orders',
   );
   const deleteOldCompetitions = prepare(
     `DELETE FROM ${p}competitions WHERE auction <= ` +
       `(SELECT auction FROM ${p}competitions ORDER BY auction DESC LIMIT 1 OFFSET ?)`,
   );
-  const selectCompetition = prepare(`SELECT auction, deadline, body FROM ${p}competitions WHERE auction = ?`).raw();
+  const selectCompetition = prepare(`SELECT deadline, body, orders FROM ${p}competitions WHERE auction = ?`).raw();
   const selectLast = prepare(`SELECT coalesce(max(auction), 0) FROM ${p}competitions`).pluck();
   const newest = `SELECT auction, deadline, body FROM ${p}competitions`;
   const selectNewest = prepare(`${newest} WHERE deadline < ? ORDER BY auction DESC LIMIT ?`).raw();
@@ -44,17 +51,22 @@ export function createAuctionTable({ prefix: p, prepare, read, write }: SqliteSe
         return row && { id: row[0], block: row[1], prices: row[2] };
       }),
 
-    record: ({ auctionId, deadline, body }: StoredCompetition, keep: number): 'recorded' | 'replaced' =>
+    record: ({ auctionId, deadline, body, orders }: CompleteCompetition, keep: number): 'recorded' | 'replaced' =>
       write('record a competition', () => {
         const isNew = exists.get(auctionId) === undefined;
-        record.run(auctionId, deadline, body);
+        record.run(auctionId, deadline, body, orders === undefined ? null : toBytes(orders));
         deleteOldCompetitions.run(keep);
         return isNew ? 'recorded' : 'replaced';
       }),
 
-    competition: (auctionId: number): StoredCompetition | undefined =>
-      // The columns selected.
-      read('read a competition', () => readCompetition(selectCompetition.get(auctionId) as CompetitionRow | undefined)),
+    competition: (auctionId: number): CompleteCompetition | undefined =>
+      read('read a competition', () => {
+        // The columns selected.
+        const row = selectCompetition.get(auctionId) as readonly [number, string, Buffer | null] | undefined;
+        if (row === undefined) return undefined;
+        const [deadline, body, orders] = row;
+        return { auctionId, deadline, body, orders: orders === null ? undefined : bufferToHex(orders) };
+      }),
 
     lastCompetition: (): number => read('read the id of the last competition', () => Number(selectLast.get())),
 
@@ -68,15 +80,10 @@ export function createAuctionTable({ prefix: p, prepare, read, write }: SqliteSe
           deadlineAbove === undefined
             ? selectNewest.all(deadlineBelow, limit)
             : selectPending.all(deadlineAbove, deadlineBelow, limit);
-        return (rows as CompetitionRow[]).map((row) => readCompetition(row)); // likewise
+        // The columns selected.
+        return (rows as (readonly [number, number, string])[]).map(([auctionId, deadline, body]) => {
+          return { auctionId, deadline, body };
+        });
       }),
   };
-}
-
-type CompetitionRow = readonly [auction: number, deadline: number, body: string];
-
-function readCompetition(row: CompetitionRow): StoredCompetition;
-function readCompetition(row: CompetitionRow | undefined): StoredCompetition | undefined;
-function readCompetition(row: CompetitionRow | undefined): StoredCompetition | undefined {
-  return row && { auctionId: row[0], deadline: row[1], body: row[2] };
 }

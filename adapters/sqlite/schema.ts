@@ -314,6 +314,11 @@ const createTasks: Migration = (p) => `
   CREATE INDEX ${p}tasks_due ON ${p}tasks (kind, due, key);
 `;
 
+/** Creates the column of the orders of a competition, concatenated. Lists of competitions do not read it. */
+const createCompetitionOrders: Migration = (p) => `
+  ALTER TABLE ${p}competitions ADD COLUMN orders BLOB;
+`;
+
 /** Schema migrations; the first one creates version 1. A released migration is never changed: new ones are appended. */
 export const MIGRATIONS: readonly Migration[] = [
   createBook,
@@ -329,4 +334,5 @@ export const MIGRATIONS: readonly Migration[] = [
   dropOwnerExpiry,
   createDeadlines,
   createTasks,
+  createCompetitionOrders,
 ];

@@ -61,8 +61,8 @@ async function findBid(
   const pending = await pendingCompetitions(block, store, uid);
   const winning = pending.find((each) => listInFlight(each, block, hasFailed).has(uid));
   if (winning !== undefined) return { type: 'executing', value: bids(winning, uid) };
-  const [latest] = await store.auctions.competitions({ limit: 1 });
-  const solved = pending.find(({ auctionId }) => auctionId === latest?.auctionId);
+  const latest = await store.auctions.lastCompetition();
+  const solved = pending.find(({ auctionId }) => auctionId === latest);
   const hasLost = solved !== undefined && solved.auctionStartBlock >= tradedAt && hasOrder(solved, uid);
   if (!hasLost || solved.solutions.some((each) => each.isWinner && hasOrder({ solutions: [each] }, uid)))
     return undefined;
@@ -79,7 +79,7 @@ async function toExecutions(trade: TradeChainEvent, store: Store): Promise<reado
   return [{ solver: settlement.solver, executedAmounts: { sell: trade.sellAmount, buy: trade.buyAmount } }];
 }
 
-function bids({ solutions }: Competition, uid: Hex): readonly SolverExecution[] {
+function bids({ solutions }: Pick<Competition, 'solutions'>, uid: Hex): readonly SolverExecution[] {
   return solutions.map(({ solverAddress: solver, orders }) => {
     const bid = orders.find(({ id }) => id === uid);
     return { solver, executedAmounts: bid === undefined ? null : { sell: bid.sellAmount, buy: bid.buyAmount } };

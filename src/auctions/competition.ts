@@ -1,6 +1,6 @@
 import { lazy } from '../concurrency/lifecycle.ts';
 import { OrderBookError } from '../errors.ts';
-import type { StoredCompetition } from '../ports/auction-store.ts';
+import type { CompleteCompetition, StoredCompetition } from '../ports/auction-store.ts';
 import type { SettlementChainEvent } from '../ports/chain-store.ts';
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
@@ -19,6 +19,11 @@ export interface Competition {
   readonly auction: { readonly orders: readonly Hex[]; readonly prices: Readonly<Record<Address, string>> };
   /** Solutions, worst first. */
   readonly solutions: readonly CompetitionSolution[];
+}
+
+/** A competition without the orders of its auction. */
+export interface CompetitionSummary extends Omit<Competition, 'auction'> {
+  readonly auction: Pick<Competition['auction'], 'prices'>;
 }
 
 /** The solution of one solver. */
@@ -64,14 +69,17 @@ export function parseCompetition(input: unknown): Competition | OrderBookError {
   return { ...parsed, solutions: [...parsed.solutions].sort((a, b) => b.ranking - a.ranking) };
 }
 
-/** A competition as it is stored. */
-type CompetitionRecord = Competition & Pick<SettledCompetition<CompetitionSolution>, 'earlierTransactions'>;
+/** A competition as it is stored. Earlier versions have stored the orders with it. */
+type CompetitionRecord = CompetitionSummary &
+  Pick<SettledCompetition<CompetitionSolution>, 'earlierTransactions'> & {
+    readonly auction: { readonly orders?: readonly Hex[] };
+  };
 
 export async function recordCompetition(
-  subject: Competition,
+  { auction: { orders, prices }, ...members }: Competition,
   { auctions, chain }: Store,
 ): Promise<'recorded' | 'replaced'> {
-  const { auctionId, auctionDeadlineBlock: deadline } = subject;
+  const { auctionId, auctionDeadlineBlock: deadline } = members;
   const [stored, settlements] = await Promise.all([
     auctions.competition(auctionId),
     chain.settlementsOfAuction(auctionId),
@@ -80,24 +88,34 @@ export async function recordCompetition(
     stored === undefined
       ? settlements.map(({ transactionHash }) => transactionHash)
       : parseRecord(stored).earlierTransactions;
-  return auctions.record({ auctionId, deadline, body: JSON.stringify({ ...subject, earlierTransactions }) }, KEPT);
+  const body = JSON.stringify({ ...members, auction: { prices }, earlierTransactions });
+  const uids: Hex = `0x${orders.map((uid) => uid.slice(2)).join('')}`;
+  return auctions.record({ auctionId, deadline, body, orders: uids }, KEPT);
 }
 
-/**
- * Returns whether a solution of a record can contain an order. To parse a record takes much longer. The solutions
- * follow the list of all orders of the auction.
- */
+/** Returns whether a solution of a record can contain an order. To parse a record takes longer. */
 const solves = ({ body }: StoredCompetition, uid: Hex) => body.includes(uid, body.lastIndexOf('"solutions":'));
 
 const parseRecord = ({ body }: StoredCompetition) => JSON.parse(body) as CompetitionRecord; // stored from this type
 
-/** Returns the record of the competition of an auction, with which settlements are compared. */
-export async function readCompetitionRecord(
-  auctionId: number,
-  { auctions }: Store,
-): Promise<CompetitionRecord | undefined> {
+/** Length of a UID without its prefix, in hex digits. */
+const UID_DIGITS = 112;
+
+function getOrders({ orders }: CompleteCompetition, { auction }: CompetitionRecord): readonly Hex[] {
+  if (orders === undefined) return auction.orders ?? [];
+  const count = Math.floor((orders.length - 2) / UID_DIGITS);
+  return Array.from({ length: count }, (_, i): Hex => {
+    const start = 2 + i * UID_DIGITS;
+    return `0x${orders.slice(start, start + UID_DIGITS)}`;
+  });
+}
+
+/** Returns the record of the competition of an auction, with which settlements are compared, and its orders. */
+export async function readCompetitionRecord(auctionId: number, { auctions }: Store) {
   const stored = await auctions.competition(auctionId);
-  return stored && parseRecord(stored);
+  if (stored === undefined) return undefined;
+  const record = parseRecord(stored);
+  return { ...record, orders: getOrders(stored, record) };
 }
 
 /** Returns the competition of an auction, with the settlement transactions indexed since. */
@@ -107,16 +125,19 @@ export async function readCompetition(
   query?: CompetitionQuery,
 ): Promise<Competition | undefined> {
   const stored = await store.auctions.competition(auctionId);
-  return stored && (await isVisible(stored, store, query)) ? completed(stored, store) : undefined;
+  if (stored === undefined || !(await isVisible(stored, store, query))) return undefined;
+  const record = parseRecord(stored);
+  const { auction, ...members } = await complete(record, store);
+  return { ...members, auction: { orders: getOrders(stored, record), prices: auction.prices } };
 }
 
 /** Returns the competition of the highest auction id. */
 export async function latestCompetition(store: Store, query?: CompetitionQuery): Promise<Competition | undefined> {
   const block = query?.published === true ? await readBlock(store) : undefined;
-  const found = await store.auctions.competitions(
+  const [found] = await store.auctions.competitions(
     block === undefined ? { limit: 1 } : { limit: 1, deadlineBelow: block },
   );
-  return found[0] && completed(found[0], store);
+  return found && readCompetition(found.auctionId, store);
 }
 
 /** Number of competitions whose settlements are read concurrently. */
@@ -127,12 +148,14 @@ const CONCURRENT = 32;
  *
  * @param uid - An order that a solution must contain. Default: all competitions.
  */
-export async function pendingCompetitions(block: number, store: Store, uid?: Hex): Promise<Competition[]> {
+export async function pendingCompetitions(block: number, store: Store, uid?: Hex): Promise<CompetitionSummary[]> {
   const all = await store.auctions.competitions({ limit: KEPT, deadlineAbove: block });
   const found = uid === undefined ? all : all.filter((stored) => solves(stored, uid));
-  const pending: Competition[] = [];
-  for (let i = 0; i < found.length; i += CONCURRENT)
-    pending.push(...(await Promise.all(found.slice(i, i + CONCURRENT).map((stored) => completed(stored, store)))));
+  const pending: CompetitionSummary[] = [];
+  for (let i = 0; i < found.length; i += CONCURRENT) {
+    const part = found.slice(i, i + CONCURRENT).map((stored) => complete(parseRecord(stored), store));
+    pending.push(...(await Promise.all(part)));
+  }
   return pending;
 }
 
@@ -164,10 +187,10 @@ export async function competitionOfTransaction(
 /** The comparison with settlements. Only competitions with settlements need it. */
 const settledSolutions = lazy(() => import('../records/settled-solution.ts'));
 
-async function completed(stored: StoredCompetition, store: Store): Promise<Competition> {
-  const record = parseRecord(stored);
+/** Adds the settlement transactions that are indexed. */
+async function complete(record: CompetitionRecord, store: Store): Promise<CompetitionSummary> {
   const { earlierTransactions: _, ...subject } = record;
-  const settlements = await store.chain.settlementsOfAuction(stored.auctionId);
+  const settlements = await store.chain.settlementsOfAuction(record.auctionId);
   const hashes: Hex[] = [];
   const settled = new Map<CompetitionSolution, Hex>();
   for (const settlement of settlements) {
@@ -215,9 +238,9 @@ export function hasOrder({ solutions }: Pick<Competition, 'solutions'>, uid: Hex
 const SEARCHED = 50;
 
 /** Returns the competitions with an order among the newest, newest first. Their solutions are those with the order. */
-export async function competitionsOfOrder(uid: Hex, store: Store): Promise<Competition[]> {
+export async function competitionsOfOrder(uid: Hex, store: Store): Promise<CompetitionSummary[]> {
   const stored = (await store.auctions.competitions({ limit: SEARCHED })).filter((each) => solves(each, uid));
-  const found = await Promise.all(stored.map((each) => completed(each, store)));
+  const found = await Promise.all(stored.map((each) => complete(parseRecord(each), store)));
   return found
     .map((each) => ({ ...each, solutions: each.solutions.filter(({ orders }) => orders.some(({ id }) => id === uid)) }))
     .filter(({ solutions }) => solutions.length > 0);

@@ -1,6 +1,6 @@
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
-import { type Competition, pendingCompetitions } from './competition.ts';
+import { type CompetitionSummary, pendingCompetitions } from './competition.ts';
 
 /** A solution of a recorded competition. Each has another rank. */
 export interface SolutionId {
@@ -29,7 +29,7 @@ export async function findInFlight(store: Store, hasFailed: HasFailed): Promise<
 
 /** Returns the orders of a competition that are in flight at a block. Its deadline block has not passed. */
 export function listInFlight(
-  { auctionId, solutions }: Competition,
+  { auctionId, solutions }: Pick<CompetitionSummary, 'auctionId' | 'solutions'>,
   block: number,
   hasFailed: HasFailed,
 ): ReadonlySet<Hex> {

@@ -16,7 +16,7 @@ export type {
 export { parseAuctionOptions } from './auction-options.ts';
 export type { Auction, AuctionOrder } from './auction-order.ts';
 export { createAuctionFinder, createAuctions } from './auctions.ts';
-export type { Competition, CompetitionQuery, CompetitionSolution } from './competition.ts';
+export type { Competition, CompetitionQuery, CompetitionSolution, CompetitionSummary } from './competition.ts';
 export type { DriverObservation } from './drivers/observed-driver.ts';
 export type {
   AuctionRound,

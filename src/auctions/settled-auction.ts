@@ -42,7 +42,7 @@ export async function readSettledAuction(
   if (auction === undefined) return { prices: competition.auction.prices, protocolFees: async () => [] };
   // Stored by `renderAuctionValues`.
   const { fees = NO_RULES, ...prices } = JSON.parse(auction.prices) as AuctionPrices & { readonly fees?: StoredFees };
-  const listed = new Set(competition.auction.orders);
+  const listed = new Set(competition.orders);
 
   async function findOrder(uid: SolutionTrade['uid']): Promise<AuctionOrder | undefined> {
     // A solver may settle an order that was not in the auction, which has no policies there.

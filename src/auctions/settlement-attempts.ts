@@ -1,5 +1,5 @@
 import type { Hex } from '../protocol/hex.ts';
-import type { Competition } from './competition.ts';
+import type { CompetitionSummary } from './competition.ts';
 import type { SolutionId } from './in-flight.ts';
 
 /** An attempt of a winner to settle its solution. */
@@ -23,7 +23,7 @@ export interface SettlementAttempt extends Omit<SolutionId, 'auctionId'> {
 }
 
 /** A recorded competition with the attempts of its winners. */
-export interface OrderCompetition extends Competition {
+export interface OrderCompetition extends CompetitionSummary {
   /** The attempts that this process has started, oldest first. */
   readonly settlementAttempts: readonly SettlementAttempt[];
 }
@@ -47,7 +47,7 @@ export function createSettlementAttempts() {
       };
     },
     /** Adds the attempts of the winners with an order to a competition. */
-    addTo(competition: Competition, uid: Hex): OrderCompetition {
+    addTo(competition: CompetitionSummary, uid: Hex): OrderCompetition {
       const rankings = new Set(
         competition.solutions.flatMap(({ orders, ranking }) => (orders.some(({ id }) => id === uid) ? ranking : [])),
       );

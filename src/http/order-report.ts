@@ -1,6 +1,6 @@
 import type {
-  Competition,
   CompetitionSolution,
+  CompetitionSummary,
   FilterReason,
   OrderCompetition,
   SettlementAttempt,
@@ -59,7 +59,7 @@ export async function createOrderReport(book: OrderBook, uid: string, work: Read
 }
 
 /** Returns the auction that a trade belongs to, if its competition is among the newest. */
-function findAuction({ txHash }: OrderTrade, competitions: readonly Competition[]): { auctionId?: number } {
+function findAuction({ txHash }: OrderTrade, competitions: readonly CompetitionSummary[]): { auctionId?: number } {
   const found = competitions.find(({ transactionHashes }) => transactionHashes.includes(txHash));
   return found === undefined ? {} : { auctionId: found.auctionId };
 }
@@ -100,7 +100,8 @@ function addAttemptEvents(entries: readonly ReportEvent[], competitions: readonl
   };
   for (const entry of entries) {
     const { label, txHash } = entry;
-    const isOfTransaction = ({ transactionHashes }: Competition) => transactionHashes.some((hash) => hash === txHash);
+    const isOfTransaction = ({ transactionHashes }: CompetitionSummary) =>
+      transactionHashes.some((hash) => hash === txHash);
     if (label === 'traded') addUntil(pending.findIndex(isOfTransaction) + 1);
     events.push(entry);
   }

@@ -1,3 +1,5 @@
+import type { Hex } from '../protocol/hex.ts';
+
 /** The stored part of an auction, used to evaluate its settlements. Its orders are not stored. */
 export interface NewAuction {
   /** The newest known block; 0 if none was known. */
@@ -19,8 +21,14 @@ export interface StoredCompetition {
   readonly auctionId: number;
   /** The last block in which its winners may be settled. */
   readonly deadline: number;
-  /** The wire format, rendered as a JSON object. The store keeps the text unchanged. */
+  /** The wire format without `auction.orders`, rendered as a JSON object. The store keeps the text unchanged. */
   readonly body: string;
+}
+
+/** A competition with the orders of its auction. */
+export interface CompleteCompetition extends StoredCompetition {
+  /** The UIDs of the orders, concatenated. `undefined`: an earlier version has stored them in `body`. */
+  readonly orders: Hex | undefined;
 }
 
 /** The competitions to read: those with the highest auction ids. */
@@ -48,16 +56,17 @@ export interface AuctionStore {
    * Records a competition and replaces an earlier record of the same auction. Only the `keep` competitions with the
    * highest auction ids are kept.
    */
-  record(competition: StoredCompetition, keep: number): Promise<'recorded' | 'replaced'>;
+  record(competition: CompleteCompetition, keep: number): Promise<'recorded' | 'replaced'>;
 
-  competition(auctionId: number): Promise<StoredCompetition | undefined>;
+  competition(auctionId: number): Promise<CompleteCompetition | undefined>;
 
   /** Returns the highest auction id of a competition, or 0 if there is none. MUST NOT read its body. */
   lastCompetition(): Promise<number>;
 
   /**
-   * Reads competitions, highest auction id first. The duration of a query by deadline MUST NOT grow with the number of
-   * other competitions, except of those with a higher id.
+   * Reads competitions, highest auction id first. The duration MUST NOT grow with the number of orders of their
+   * auctions. That of a query by deadline MUST NOT grow with the number of other competitions, except of those with a
+   * higher id.
    */
   competitions(query: StoredCompetitionQuery): Promise<StoredCompetition[]>;
 }

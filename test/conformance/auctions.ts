@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Hex } from 'intentbook';
 import type { Rule } from './harness.ts';
 import { range } from './orders.ts';
 
@@ -7,6 +8,11 @@ const auction = (block: number) => ({ block, prices: `{ "0x${'e1'.repeat(20)}": 
 const competition = (auctionId: number, value = auctionId, deadline = 10) => {
   return { auctionId, deadline, body: `{ "value": ${value} }` };
 };
+/** A competition with the orders of its auction. */
+const complete = (...parameters: Parameters<typeof competition>) => {
+  return { ...competition(...parameters), orders: uidOf(parameters[1] ?? parameters[0]) };
+};
+const uidOf = (n: number): Hex => `0x${String(n).padStart(112, '0')}`;
 
 export const AUCTIONS: readonly Rule[] = [
   {
@@ -38,7 +44,7 @@ export const AUCTIONS: readonly Rule[] = [
     name: 'finds competitions by their deadline, the highest id first',
     async run({ store }) {
       const deadlines = [5, 9, 7, 9, 4];
-      for (const [i, deadline] of deadlines.entries()) await store.auctions.record(competition(i + 1, 0, deadline), 9);
+      for (const [i, deadline] of deadlines.entries()) await store.auctions.record(complete(i + 1, 0, deadline), 9);
       const find = async (query: object) => {
         const found = await store.auctions.competitions({ limit: 9, ...query });
         return found.map(({ auctionId, deadline }) => [auctionId, deadline]);
@@ -52,7 +58,7 @@ export const AUCTIONS: readonly Rule[] = [
       assert.deepEqual(await find({ deadlineAbove: 5, limit: 1 }), pending.slice(0, 1));
       assert.deepEqual(await find({ deadlineAbove: 5, deadlineBelow: 9 }), pending.slice(1, 2));
       assert.deepEqual(await find({ deadlineBelow: 5 }), [[5, 4]]);
-      await store.auctions.record(competition(4, 0, 1), 9);
+      await store.auctions.record(complete(4, 0, 1), 9);
       assert.deepEqual(await find({ deadlineAbove: 7 }), [[2, 9]]);
     },
   },
@@ -75,20 +81,38 @@ export const AUCTIONS: readonly Rule[] = [
     async run({ store }) {
       const { auctions } = store;
       assert.equal(await auctions.lastCompetition(), 0);
-      assert.equal(await auctions.record(competition(5), 3), 'recorded');
-      assert.equal(await auctions.record(competition(2), 3), 'recorded');
-      assert.equal(await auctions.record(competition(5, 55), 3), 'replaced');
-      assert.deepEqual(await auctions.competition(5), competition(5, 55));
+      assert.equal(await auctions.record(complete(5), 3), 'recorded');
+      assert.equal(await auctions.record(complete(2), 3), 'recorded');
+      assert.equal(await auctions.record(complete(5, 55), 3), 'replaced');
+      assert.deepEqual(await auctions.competition(5), complete(5, 55));
       assert.equal(await auctions.competition(4), undefined);
       assert.equal(await auctions.lastCompetition(), 5);
       assert.deepEqual(await auctions.competitions({ limit: 10 }), [competition(5, 55), competition(2)]);
       assert.deepEqual(await auctions.competitions({ limit: 1 }), [competition(5, 55)]);
-      for (const id of [9, 7]) await auctions.record(competition(id), 3);
+      for (const id of [9, 7]) await auctions.record(complete(id), 3);
       assert.deepEqual(
         (await auctions.competitions({ limit: 10 })).map(({ auctionId }) => auctionId),
         [9, 7, 5],
       );
       assert.equal(await auctions.competition(2), undefined);
+    },
+  },
+  {
+    name: 'returns the orders of a competition as they were recorded, also without any',
+    async run({ store: { auctions } }) {
+      const orders: Hex = `0x${range(300)
+        .map((n) => uidOf(n).slice(2))
+        .join('')}`;
+      const subjects = [
+        { ...complete(1), orders },
+        { ...complete(2), orders: '0x' as const },
+        { ...complete(3), orders: undefined },
+      ];
+      for (const each of subjects) await auctions.record(each, 9);
+      for (const each of subjects) assert.deepEqual(await auctions.competition(each.auctionId), each);
+      assert.deepEqual(await auctions.competitions({ limit: 9 }), [competition(3), competition(2), competition(1)]);
+      await auctions.record(complete(1), 9);
+      assert.deepEqual(await auctions.competition(1), complete(1));
     },
   },
 ];

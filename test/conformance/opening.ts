@@ -30,7 +30,7 @@ const CALLS: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   'chain.settlementsOfAuction': (store) => store.chain.settlementsOfAuction(1),
   'auctions.insert': (store) => store.auctions.insert({ block: 1, prices: '{}' }, 1, 1),
   'auctions.get': (store) => store.auctions.get(1),
-  'auctions.record': (store) => store.auctions.record({ auctionId: 1, deadline: 1, body: '{}' }, 1),
+  'auctions.record': (store) => store.auctions.record({ auctionId: 1, deadline: 1, body: '{}', orders: '0x' }, 1),
   'auctions.competition': (store) => store.auctions.competition(1),
   'auctions.lastCompetition': (store) => store.auctions.lastCompetition(),
   'auctions.competitions': (store) => store.auctions.competitions({ limit: 1 }),

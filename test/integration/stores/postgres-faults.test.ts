@@ -178,7 +178,7 @@ describe('PostgreSQL connection that breaks', () => {
     });
     const store = await opened(pool);
     armed = true;
-    const recording = store.auctions.record({ deadline: 1, auctionId: 7, body: '{}' }, 9);
+    const recording = store.auctions.record({ deadline: 1, auctionId: 7, body: '{}', orders: '0x' }, 9);
     if (committed) expect(await recording).toBe('recorded');
     else await expect(recording).rejects.toSatisfy(isUnavailable);
     expect(await store.auctions.competitions({ limit: 9 })).toHaveLength(committed ? 1 : 0);

@@ -699,6 +699,18 @@ describe('competition', () => {
     ]);
   });
 
+  test('has the orders of its auction, also one that an earlier version has stored', async () => {
+    const store = memoryStore();
+    await reopen({ store });
+    const order = await orderOf();
+    await record(competitionOf(77, order));
+    const recorded = await book.auctions.competition(77);
+    expect(recorded?.auction.orders.length).toBeGreaterThan(0);
+    await store.auctions.record({ auctionId: 77, deadline: 9, body: JSON.stringify(recorded), orders: undefined }, 9);
+    expect(await book.auctions.competition(77)).toEqual(recorded);
+    expect(await book.auctions.latestCompetition()).toEqual(recorded);
+  });
+
   test('lists its settlement transactions while they are on chain', async () => {
     const order = await orderOf();
     await record(competitionOf(77, order));
