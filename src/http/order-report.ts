@@ -11,7 +11,7 @@ import { OrderBookError } from '../errors.ts';
 import type { OrderBook } from '../order-book.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import type { Hex } from '../protocol/hex.ts';
-import type { EventLog } from '../records/event-log.ts';
+import { type EventLog, getTransactionHash } from '../records/event-log.ts';
 import { formatIsoDate } from '../records/order-json.ts';
 import type { OrderTrade } from '../records/results.ts';
 import type { Order } from '../records/wire-order.ts';
@@ -219,7 +219,7 @@ interface ReportEvent {
   readonly txHash?: Hex;
 }
 
-function toEntry({ type, at, cause }: StoredEvent): ReportEvent {
-  const txHash = cause?.position.transactionHash;
-  return { label: type, timestamp: formatIsoDate(at), ...(txHash === undefined ? {} : { txHash }) };
+function toEntry(event: StoredEvent): ReportEvent {
+  const txHash = getTransactionHash(event);
+  return { label: event.type, timestamp: formatIsoDate(event.at), ...(txHash === undefined ? {} : { txHash }) };
 }

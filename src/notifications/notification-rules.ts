@@ -9,6 +9,7 @@ import type {
 import type { StoredEvent } from '../ports/store.ts';
 import { formatDecimal } from '../protocol/decimal.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
+import { getTransactionHash } from '../records/event-log.ts';
 import { formatIsoDate } from '../records/order-json.ts';
 import type { Order } from '../records/wire-order.ts';
 import { createHashedId } from './hashed-ids.ts';
@@ -229,8 +230,9 @@ export function getNotificationId(type: NotificationType, { uid, cause }: Pick<S
   return createHashedId([type, uid, where?.position.transactionHash ?? '', where?.trade?.ordinal ?? 0]);
 }
 
-function getLogPosition({ cause }: StoredEvent): { readonly txHash?: string } {
-  return cause === undefined ? {} : { txHash: cause.position.transactionHash };
+function getLogPosition(event: StoredEvent): { readonly txHash?: string } {
+  const txHash = getTransactionHash(event);
+  return txHash === undefined ? {} : { txHash };
 }
 
 /** Creates a notification for the account of an order: the trader, if it is not the owner. */
@@ -359,21 +361,22 @@ export function createCorrections(
   };
 }
 
-function describe({ type, cause }: StoredEvent, order: Order, tokens: OrderTokens) {
-  const restored = type !== 'reverted';
-  const txHash = cause?.position.transactionHash;
-  const trade = cause?.trade;
+function describe(event: StoredEvent, order: Order, tokens: OrderTokens) {
+  const restored = event.type !== 'reverted';
+  const position = getLogPosition(event);
+  const trade = event.cause?.trade;
   if (trade === undefined) {
     const subject = `cancellation of your order to exchange ${formatExchange(order, order, tokens)}`;
-    const text = restored
-      ? `The ${subject} was reverted, and is on the chain again`
-      : `A reorganisation of the chain reverted the ${subject}`;
-    return { text, metadata: { txHash, restored } };
+    const reverted = `A reorganisation of the chain reverted the ${subject}`;
+    const text = restored ? `The ${subject} was reverted, and is on the chain again` : reverted;
+    // Another book has reported the change without a transaction, so it may not be one of the chain.
+    const unplaced = `The ${subject} was reverted${restored ? ', and is valid again' : ''}`;
+    return { text: position.txHash === undefined ? unplaced : text, metadata: { ...position, restored } };
   }
   const exchange = formatPart(order, trade, tokens);
   const text = restored
     ? `A fill of your order was reverted, and is on the chain again: ${exchange}`
     : `A reorganisation of the chain reverted a fill of your order: ${exchange}`;
   const { sellAmount: executedSellAmount, buyAmount: executedBuyAmount } = trade;
-  return { text, metadata: { executedSellAmount, executedBuyAmount, txHash, restored } };
+  return { text, metadata: { executedSellAmount, executedBuyAmount, ...position, restored } };
 }

@@ -1,4 +1,6 @@
+import type { ChainCause } from '../ports/order-events.ts';
 import type { StoredEvent } from '../ports/store.ts';
+import { type Hex, UNKNOWN_HASH } from '../protocol/hex.ts';
 
 /** The event log of a book. */
 export interface EventLog {
@@ -10,6 +12,12 @@ export interface EventLog {
   prunedThrough(): Promise<number>;
   /** Calls `onEntries` when the log may have new entries; calls may be repeated. Returns a function that removes it. */
   watch(onEntries: () => void): () => void;
+}
+
+/** Returns the transaction of an entry; `undefined` off chain, and if only another book has reported the change. */
+export function getTransactionHash({ cause }: { readonly cause?: ChainCause }): Hex | undefined {
+  const hash = cause?.position.transactionHash;
+  return hash === UNKNOWN_HASH ? undefined : hash;
 }
 
 /**

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import type { Order, Store } from 'intentbook';
-import { createOrderBook } from 'intentbook';
+import { createOrderBook, UNKNOWN_HASH } from 'intentbook';
 import { memoryStore } from 'intentbook/memory';
 import { sqliteStore } from 'intentbook/sqlite';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -72,6 +72,20 @@ test('an amount below 10^68 is split into two parts of which 10^8 can be added u
     }),
   );
   expect(splitAmount(String(10n ** 68n))).toBeUndefined();
+});
+
+test('trades: the hash of a block that only another book has reported is empty', async () => {
+  const { store, orders } = await tradedBook();
+  const [known] = await store.chain.trades({ filter: { uid: orders[0]?.uid ?? '0x' }, limit: 1 });
+  assert.ok(known);
+  await store.chain.adopt([{ ...known, blockNumber: 9, blockHash: UNKNOWN_HASH }], 0);
+  const { columns, batches } = await exportTrades(store);
+  const rows: (readonly unknown[])[] = [];
+  for await (const batch of batches) rows.push(...batch);
+  const names = columns.map(({ name }) => name);
+  const read = (name: string) => rows.map((row) => [row[names.indexOf('block_number')], row[names.indexOf(name)]]);
+  expect(read('block_hash').filter(([, hash]) => hash === null)).toEqual([[9, null]]);
+  expect(read('transaction_hash').at(-1)).toEqual([9, known.transactionHash]);
 });
 
 describe.each(FORMATS)('export to %s', (format) => {

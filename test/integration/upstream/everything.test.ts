@@ -15,6 +15,7 @@ import { startSecondBook } from '../../support/upstream/second-book.ts';
 
 const alice = account(1);
 const OWNER = alice.address.toLowerCase() as Hex;
+const TOKEN = 'token-of-an-operator';
 const closers: (() => Promise<unknown> | unknown)[] = [];
 afterAll(async () => {
   for (const close of closers.reverse()) await close();
@@ -29,7 +30,7 @@ async function start() {
   await book.start();
   await accounts.start();
   const explorer = createExplorer({ books: [{ book }] });
-  const apis = composeApis(explorer, createAccountApi(accounts), createApi(book));
+  const apis = composeApis(explorer, createAccountApi(accounts), createApi(book, { operatorToken: TOKEN }));
   const server = createServer(nodeHandler(apis));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   closers.push(
@@ -53,7 +54,7 @@ describe('an order that was posted at another book and is followed', () => {
   }
 
   const json = async (path: string) => {
-    const response = await fetch(world.url + path);
+    const response = await fetch(world.url + path, { headers: { authorization: `Bearer ${TOKEN}` } });
     expect([path, response.status]).toEqual([path, 200]);
     return response.json();
   };
@@ -89,6 +90,18 @@ describe('an order that was posted at another book and is followed', () => {
     const list = async () =>
       (await world.accounts.notifications.list(OWNER)).notifications.map(({ type }) => type).sort();
     await expect.poll(list, { timeout: 20_000 }).toEqual(['order_cancelled', 'order_filled']);
+  });
+
+  test('has no transaction of a cancellation that only the other book knows', async () => {
+    const { notifications } = await world.accounts.notifications.list(OWNER);
+    const transactions = notifications.map(({ type, metadata }) => [type, 'txHash' in metadata]);
+    expect(Object.fromEntries(transactions)).toEqual({ order_cancelled: false, order_filled: true });
+    const report = await json(`/restricted/api/v1/debug/order/${cancelled}`);
+    const timestamp = expect.any(String);
+    expect(report).toHaveProperty('events', [
+      { label: 'created', timestamp },
+      { label: 'cancelled', timestamp },
+    ]);
   });
 
   test('is in the history of its owner, as JSON and as CSV, with its trade', async () => {

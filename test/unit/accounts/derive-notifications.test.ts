@@ -1,4 +1,11 @@
-import type { AccountLogEntry, AccountStore, Hex, Order, StoredEvent } from 'intentbook';
+import {
+  type AccountLogEntry,
+  type AccountStore,
+  type Hex,
+  type Order,
+  type StoredEvent,
+  UNKNOWN_HASH,
+} from 'intentbook';
 import { memoryAccountStore } from 'intentbook/memory';
 import { describe, expect, test } from 'vitest';
 import type { KnownBook } from '../../../src/account-tools/account-books.ts';
@@ -257,6 +264,19 @@ describe('correction of what a reorganisation reverted', () => {
     );
     expect(correct([[event('cancelled')]]).counts).toEqual([0]);
     expect(correct([[cancelled], [ended]], { signingScheme: 'presign' }).visible).toEqual([]);
+  });
+
+  test('names neither the chain nor a transaction if only another book has reported the cancellation', () => {
+    const unknown = { blockNumber: 0, blockHash: UNKNOWN_HASH, logIndex: 1, transactionHash: UNKNOWN_HASH };
+    const cancelled = event('cancelled', { position: unknown });
+    const reverted = event('reverted', { position: unknown, reverted: 'cancelled' });
+    const subject = 'The cancellation of your order to exchange 10 S for 40 B was reverted';
+    const first = correct([[cancelled], [reverted]]).visible;
+    expect(first).toMatchObject([{ message: subject }]);
+    expect(first[0]?.metadata).not.toHaveProperty('txHash');
+    expect(correct([[cancelled], [reverted], [cancelled]]).visible.at(-1)?.message).toBe(
+      `${subject}, and is valid again`,
+    );
   });
 
   test('does not exist without the option', () => {

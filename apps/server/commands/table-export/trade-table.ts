@@ -1,4 +1,4 @@
-import type { Hex, Order, Store, StoredEvent } from 'intentbook';
+import { type Hex, type Order, type Store, type StoredEvent, UNKNOWN_HASH } from 'intentbook';
 import { defineColumns, type Row, type Table } from './columns.ts';
 import { assertCursor, readLog } from './log.ts';
 
@@ -16,7 +16,7 @@ const { columns, toRow } = defineColumns<[event: StoredEvent, cause: Cause, toke
   time: ['time', (event) => event.at],
   block_number: ['integer', (_, cause) => cause.position.blockNumber],
   log_index: ['integer', (_, cause) => cause.position.logIndex],
-  block_hash: ['text', (_, cause) => cause.position.blockHash],
+  block_hash: ['text', (_, { position }) => (position.blockHash === UNKNOWN_HASH ? null : position.blockHash)],
   transaction_hash: ['text', (_, cause) => cause.position.transactionHash],
   order_uid: ['text', (event) => event.uid],
   owner: ['text', (event) => event.owner],
