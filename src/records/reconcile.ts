@@ -8,6 +8,7 @@ import type { NewOrder } from '../ports/order-record.ts';
 import type { StoredOrder } from '../ports/store.ts';
 import type { UpstreamOrder, UpstreamTrade } from '../ports/upstream.ts';
 import { type Hex, UNKNOWN_HASH } from '../protocol/hex.ts';
+import { formatPosition } from './chain-batch.ts';
 import { getOrderStatus } from './order-json.ts';
 
 /** A difference between this book and the other one, and how it was resolved. */
@@ -176,9 +177,11 @@ export function toChainEvents(trades: readonly UpstreamTrade[], fees: ReadonlyMa
       },
     ];
   });
-  const uids = [...new Set(events.map(({ uid }) => uid))];
+  // A row may be on two pages, or twice on one. Its fee would be counted twice.
+  const unique = [...new Map(events.map((event) => [formatPosition(event), event])).values()];
+  const uids = [...new Set(unique.map(({ uid }) => uid))];
   return uids.flatMap((uid) => {
-    const own = events.filter((event) => event.uid === uid);
+    const own = unique.filter((event) => event.uid === uid);
     return fees.has(uid) ? withFee(own, fees.get(uid) ?? 0n) : own;
   });
 }

@@ -50,6 +50,26 @@ describe('the fee of an order that is filled', () => {
     expect(here.upstream.calls.getOrders).toBe(getOrders);
   });
 
+  test('stays if the other book lists each trade twice', async () => {
+    const here = await world();
+    const { listTrades } = here.upstream;
+    here.upstream.listTrades = async (of, page) => {
+      const read = await listTrades(of, page);
+      return read.status === 'read' ? { ...read, value: read.value.flatMap((trade) => [trade, trade]) } : read;
+    };
+    const order = await postElsewhere(here);
+    await here.book.upstream?.follow({ uids: [order.uid] });
+    await here.pass(2000);
+    await here.tell(here.other, 7, [tradeOf(order, BigInt(order.sellAmount), BigInt(order.buyAmount))]);
+    reportFee(here, '99');
+    await becomes(here, order.uid, { status: 'fulfilled', executedFee: '99' });
+    const differences: UpstreamDifference[] = [];
+    here.book.on('upstreamDiffered', (difference) => void differences.push(difference));
+    await here.pass(1_500_000, 50_000); // the trades are compared again
+    expect(differences).toEqual([]);
+    expect(await here.book.orders.get(order.uid)).toMatchObject({ executedFee: '99' });
+  });
+
   test('in two parts is the sum that the other book reports, not more', async () => {
     const here = await world();
     const order = await postElsewhere(here, { partiallyFillable: true, sellAmount: '1000', buyAmount: '500' });
