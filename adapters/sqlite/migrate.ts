@@ -10,7 +10,7 @@ import { runInTransaction } from './session.ts';
  * Creates the base tables in an empty database, or checks the existing ones. Must run within a transaction.
  *
  * @param newest - The newest schema version that this release supports.
- * @throws StoreError `SchemaTooNew` with both versions, `DomainMismatch` with both domains.
+ * @throws StoreError `SchemaTooNew` with both versions, `DomainMismatch` with both domains or kinds of store.
  */
 export function assertOwnSchema(connection: SqliteConnection, domain: Domain, newest: number): void {
   if (readSchemaVersion(connection, domain, newest) !== undefined) return;
@@ -36,14 +36,24 @@ export function readSchemaVersion(
   if (table.get(`${p}meta`) === undefined) return undefined;
   const meta = prepareStatement(database, `SELECT schema_version, chain_id, settlement_contract FROM ${p}meta`).raw();
   const [version, chainId, contract] = meta.get() as [number, number, Buffer]; // written with the table
+  const recorded = { chainId, settlementContract: bufferToHex(contract) };
+  assertSameKind(recorded, domain);
   if (version > newest) {
     throw new StoreError(
       'SchemaTooNew',
       `this store has schema version ${version}, this release supports up to version ${newest}; use a newer release`,
     );
   }
-  assertSameDomain({ chainId, settlementContract: bufferToHex(contract) }, domain);
+  assertSameDomain(recorded, domain);
   return version;
+}
+
+/** Checks that a store is that of a book or an account store, as wanted. An account store has the chain id 0. */
+function assertSameKind(recorded: Domain, wanted: Domain): void {
+  if ((recorded.chainId === 0) === (wanted.chainId === 0)) return;
+  const kinds = ['the store of a book', 'an account store'];
+  const [kind, other] = recorded.chainId === 0 ? kinds.reverse() : kinds;
+  throw new StoreError('DomainMismatch', `this is ${kind}, not ${other}`);
 }
 
 /**

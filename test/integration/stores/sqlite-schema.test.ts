@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Store } from 'intentbook';
 import { StoreError } from 'intentbook';
-import { sqliteStore } from 'intentbook/sqlite';
+import { sqliteAccountStore, sqliteStore } from 'intentbook/sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { connectSqlite } from '../../../adapters/sqlite/connection.ts';
 import type { Migration } from '../../../adapters/sqlite/schema.ts';
@@ -83,6 +83,25 @@ describe('SQLite schema', () => {
       new RegExp(`schema version ${MIGRATIONS.length + 1}.*up to version ${MIGRATIONS.length}`),
     );
     expect(readFileSync(file.path).equals(before)).toBe(true);
+  });
+
+  test('of a book is not opened as an account store, nor the reverse, and both are named', async () => {
+    using accounts = temporaryFile();
+    const book = release(...MIGRATIONS);
+    await book.open(context());
+    await book.close();
+    const store = sqliteAccountStore({ path: accounts.path });
+    await store.open({ clock: manualClock() });
+    await store.close();
+    const swapped = sqliteAccountStore({ path: file.path });
+    expect(await rejection(swapped.open({ clock: manualClock() }))).toMatchObject({
+      code: 'DomainMismatch',
+      message: 'this is the store of a book, not an account store',
+    });
+    expect(await rejection(sqliteStore({ path: accounts.path }).open(context()))).toMatchObject({
+      code: 'DomainMismatch',
+      message: 'this is an account store, not the store of a book',
+    });
   });
 
   test('keeps completed steps when a later one fails, and opens after a repair', async () => {
