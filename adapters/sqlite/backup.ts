@@ -136,7 +136,7 @@ async function syncFolder(path: string): Promise<void> {
 async function finishCopy(path: string, from: string): Promise<void> {
   const copy = await openDatabase(path, 0);
   try {
-    assertBookFile(copy, from);
+    assertBookFile(copy, from, false);
     // The writer of the original does not write to the copy.
     copy.exec('DELETE FROM lease');
     // Readers may have seen entries that the copy lacks. The epoch begins with the next entry of the copy, so that each

@@ -69,9 +69,14 @@ const HEADER_SIZE = 100;
 /** Numbers among which the descriptor of a file is searched. */
 const MAX_DESCRIPTORS = 65_536;
 
-/** Opens a file of the store, or uses the handle of the host. @throws StoreError `Unavailable` if it is not usable. */
-export async function connectSqlite(source: SqliteSource): Promise<SqliteConnection> {
-  return source.kind === 'file' ? connectFile(source) : connectHandle(source);
+/**
+ * Opens a file of the store, or uses the handle of the host.
+ *
+ * @param isNew - Whether a file without tables is accepted, because they are created next. Default: true.
+ * @throws StoreError `Unavailable` if it is not usable.
+ */
+export async function connectSqlite(source: SqliteSource, { isNew = true } = {}): Promise<SqliteConnection> {
+  return source.kind === 'file' ? connectFile(source, isNew) : connectHandle(source);
 }
 
 /** Opens a second connection, for reads only, to the file of an open store. */
@@ -126,7 +131,7 @@ export function getFilePath(database: SqliteDatabase): string {
     .get() as string; // text
 }
 
-async function connectFile({ path, synchronous, busyTimeout }: SqliteFile): Promise<SqliteConnection> {
+async function connectFile({ path, synchronous, busyTimeout }: SqliteFile, isNew: boolean): Promise<SqliteConnection> {
   assertOneName(path);
   await assertOwnLog(path);
   await loadDriver();
@@ -134,7 +139,7 @@ async function connectFile({ path, synchronous, busyTimeout }: SqliteFile): Prom
   const database = await openDatabase(path, busyTimeout);
   try {
     // The file may belong to another application, so this check comes before any change.
-    assertBookFile(database, path);
+    assertBookFile(database, path, isNew);
     // A copy has no write-ahead log yet, so this changes the file itself.
     if (isCopy(database)) database.pragma(`application_id = ${APPLICATION_ID}`);
     if (database.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
@@ -256,15 +261,19 @@ async function readHeader(path: string): Promise<Buffer> {
   }
 }
 
-/** Checks that a file is empty or has a book or an account store. */
-export function assertBookFile(database: SqliteDatabase, path: string): void {
+/** Checks that a file has a book or an account store, or, if it is new, no tables. */
+export function assertBookFile(database: SqliteDatabase, path: string, isNew: boolean): void {
   const applicationId = database.pragma('application_id', { simple: true });
   if (applicationId === APPLICATION_ID || applicationId === COPY_ID) return;
   const empty = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().safeIntegers(false).get() === 0;
   if (applicationId !== 0 || !empty) {
     throw new StoreError('Unavailable', `the file "${path}" is the database of another application`);
   }
+  if (!isNew) throw createNoBookError(path);
 }
+
+export const createNoBookError = (path: string) =>
+  new StoreError('Unavailable', `the file "${path}" is not the database of a book`);
 
 /** Marks a new file as that of a book or an account store. */
 export function markBookFile(database: SqliteDatabase): void {

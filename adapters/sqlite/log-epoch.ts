@@ -8,7 +8,7 @@ export const requestLogEpoch = (prefix: string) => `UPDATE ${prefix}meta SET may
 
 /** Makes the next log entry of the book or of the accounts in a file begin a new log epoch. */
 export async function beginEpochInFile(source: SqliteFile): Promise<void> {
-  const connection = await connectSqlite(source);
+  const connection = await connectSqlite(source, { isNew: false });
   try {
     const { database, prefix } = connection;
     const lease = runInTransaction(database, 'begin a log epoch', () => {

@@ -1,5 +1,12 @@
 import { type Domain, StoreError } from 'intentbook';
-import { assertFileExists, assertOwnLog, connectReader, type SqliteConnection, type SqliteFile } from './connection.ts';
+import {
+  assertFileExists,
+  assertOwnLog,
+  connectReader,
+  createNoBookError,
+  type SqliteConnection,
+  type SqliteFile,
+} from './connection.ts';
 import { toStoreError } from './database-driver.ts';
 import { readSchemaVersion } from './migrate.ts';
 import type { Lease } from './session.ts';
@@ -24,7 +31,7 @@ export async function connectReadOnly(
   try {
     const version = readSchemaVersion(connection, domain, newest);
     if (version === newest) return connection;
-    if (version === undefined) throw new StoreError('Unavailable', `the file "${path}" is not the database of a book`);
+    if (version === undefined) throw createNoBookError(path);
   } catch (cause) {
     connection.disconnect();
     throw toStoreError('open its tables', cause, path);

@@ -247,6 +247,17 @@ test('a database of another application is not copied', async () => {
   expect(readdirSync(copy.directory)).toEqual([]);
 });
 
+test('a file without a book is named, and not changed', async () => {
+  using file = temporaryFile();
+  using copy = temporaryFile();
+  writeFileSync(file.path, ''); // as a server leaves it that ends before its first transaction
+  const expected = { code: 'Unavailable', message: `the file "${file.path}" is not the database of a book` };
+  await expect(backupSqlite({ from: file.path, to: copy.path })).rejects.toMatchObject(expected);
+  await expect(beginSqliteLogEpoch({ path: file.path })).rejects.toMatchObject(expected);
+  expect(readdirSync(copy.directory)).toEqual([]);
+  expect(statSync(file.path).size).toBe(0);
+});
+
 test('a file that does not exist is named', async () => {
   using copy = temporaryFile();
   const from = join(copy.directory, 'missing.sqlite');
