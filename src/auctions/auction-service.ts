@@ -73,12 +73,10 @@ export function createAuctionService(context: AuctionsContext) {
     pricing: createAuctionPricing(context, tokens.wrappedNative, quotes === undefined ? undefined : nativePrice),
   });
 
-  async function record(input: Competition): Promise<RecordResult> {
-    const competition = parseCompetition(input);
-    if (competition instanceof OrderBookError) return { status: 'rejected', error: competition };
+  async function record(competition: Competition): Promise<'recorded' | 'replaced'> {
     const status = await recordCompetition(competition, store);
     auctions.changed();
-    return { status };
+    return status;
   }
 
   return {
@@ -113,7 +111,11 @@ export function createAuctionService(context: AuctionsContext) {
         runs.add(run);
         return run;
       },
-      record,
+      async record(input): Promise<RecordResult> {
+        const competition = parseCompetition(input);
+        if (competition instanceof OrderBookError) return { status: 'rejected', error: competition };
+        return { status: await record(competition) };
+      },
       competition: async (auctionId, query) => readCompetition(auctionId, store, checked('competition', query)),
       async competitionsOfOrder(text) {
         const uid = requireUid(text);

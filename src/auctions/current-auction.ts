@@ -141,7 +141,7 @@ function createSelection(context: AuctionContext, openOrders: ReturnType<typeof 
     const denied = await findDenied(open);
     const inFlight = await findInFlight();
     const isFree = ({ order }: AuctionCandidate) => {
-      if (getParties(order).some((party) => denied.has(party))) return 'deniedAddress';
+      if (denied.size > 0 && getParties(order).some((party) => denied.has(party))) return 'deniedAddress';
       return inFlight.has(order.uid) ? 'inFlight' : undefined;
     };
     // Each pass over many orders takes milliseconds. Most auctions need few of them.

@@ -45,10 +45,9 @@ export async function solveAuction(auction: Auction, context: RoundContext): Pro
       return solveWith(driver, request, orders, context, problems);
     }),
   );
-  const policies = new Map(auction.orders.map(({ uid, protocolFees }) => [uid, protocolFees]));
   const { id: auctionId, prices } = auction;
   const jitOwners = auction.surplusCapturingJitOrderOwners;
-  const rules = { auctionId, prices, policies, jitOwners, wrappedNative, maxWinners: settings.maxWinners };
+  const rules = { auctionId, prices, orders, jitOwners, wrappedNative, maxWinners: settings.maxWinners };
   let solutions = await dropForbidden(responses.flat(), orders, context, problems);
   for (;;) {
     const selection = selectWinners(solutions, rules);
@@ -157,19 +156,21 @@ export function toCompetition(
     transactionHashes: [],
     referenceScores: Object.fromEntries([...referenceScores].map(([solver, score]) => [solver, String(score)])),
     auction: { orders: auction.orders.map(({ uid }) => uid), prices: auction.prices },
-    solutions: ranked.map(({ solution, score, isWinner, filteredOut }, i) => ({
-      solverAddress: solution.solver,
-      score: String(score),
-      ranking: i + 1,
-      clearingPrices: solution.clearingPrices,
-      orders: solution.orders.map(({ uid: id, executedSell, executedBuy, buyToken, sellToken }) => {
-        return { id, sellAmount: String(executedSell), buyAmount: String(executedBuy), buyToken, sellToken };
-      }),
-      isWinner,
-      filteredOut,
-      txHash: null,
-      referenceScore: isWinner ? String(referenceScores.get(solution.solver) ?? 0n) : null,
-    })),
+    solutions: ranked
+      .map(({ solution, score, isWinner, filteredOut }, i) => ({
+        solverAddress: solution.solver,
+        score: String(score),
+        ranking: i + 1,
+        clearingPrices: solution.clearingPrices,
+        orders: solution.orders.map(({ uid: id, executedSell, executedBuy, buyToken, sellToken }) => {
+          return { id, sellAmount: String(executedSell), buyAmount: String(executedBuy), buyToken, sellToken };
+        }),
+        isWinner,
+        filteredOut,
+        txHash: null,
+        referenceScore: isWinner ? String(referenceScores.get(solution.solver) ?? 0n) : null,
+      }))
+      .reverse(), // worst first
   };
 }
 

@@ -5,7 +5,6 @@ import type { ChainHead } from '../../ports/chain-source.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
 import type { Address, Hex } from '../../protocol/hex.ts';
-import type { RecordResult } from '../auction-api.ts';
 import type { Auction } from '../auction-order.ts';
 import type { Competition } from '../competition.ts';
 import type { SolutionId } from '../in-flight.ts';
@@ -26,7 +25,7 @@ export interface RunContext {
   /** Identifies this process among others. */
   readonly holder: string;
   readonly current: () => Promise<Auction>;
-  readonly record: (competition: Competition) => Promise<RecordResult>;
+  readonly record: (competition: Competition) => Promise<unknown>;
   /** Called when another process may have run auctions: their orders are in flight. */
   readonly changed: () => void;
   readonly competition: (auctionId: number) => Promise<Competition | undefined>;
@@ -122,8 +121,7 @@ export function startAuctionRun(options: AuctionRunSettings, context: RunContext
     if (head === undefined || signal.aborted || !(await holdsLease())) return false;
     const deadlineBlock = Math.max(auction.block, head.number) + settings.submissionBlocks;
     if (selection.ranked.length > 0) {
-      const recorded = await context.record(toCompetition(auction, selection, deadlineBlock));
-      if (recorded.status === 'rejected') throw recorded.error; // what is not recorded is not in flight
+      await context.record(toCompetition(auction, selection, deadlineBlock)); // else the orders would not be in flight
       // A process that has taken the lease before the record may offer the same orders.
       if (!(await holdsLease())) return true;
     }

@@ -33,8 +33,8 @@ export interface CompetingSolution {
 export interface ScoredAuction {
   readonly auctionId: number;
   readonly prices: AuctionPrices;
-  /** The fee policies of the orders of the auction. Executions of other orders have no score, except of `jitOwners`. */
-  readonly policies: ReadonlyMap<Hex, readonly WireFeePolicy[]>;
+  /** The orders of the auction. Executions of other orders have no score, except of `jitOwners`. */
+  readonly orders: ReadonlyMap<Hex, { readonly protocolFees: readonly WireFeePolicy[] }>;
   /** The owners whose just-in-time orders count, without fees. */
   readonly jitOwners: readonly Address[];
   readonly wrappedNative: Address | undefined;
@@ -103,10 +103,11 @@ export function selectWinners<S extends CompetingSolution>(
 }
 
 /** @returns An empty list if the solution does not compete. */
-function score<S extends CompetingSolution>(solution: S, { prices, policies, jitOwners }: ScoredAuction): Scored<S>[] {
+function score<S extends CompetingSolution>(solution: S, { prices, orders, jitOwners }: ScoredAuction): Scored<S>[] {
   const pairs = new Map<string, bigint>();
   for (const order of solution.orders) {
-    const fees = policies.get(order.uid) ?? (jitOwners.includes(unpackUid(order.uid).owner) ? [] : undefined);
+    const fees =
+      orders.get(order.uid)?.protocolFees ?? (jitOwners.includes(unpackUid(order.uid).owner) ? [] : undefined);
     if (fees === undefined) continue;
     const value = scoreOrder(order, fees, prices);
     if (value === undefined) return [];

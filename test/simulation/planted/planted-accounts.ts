@@ -16,8 +16,8 @@ export const PLANTED_ACCOUNTS: readonly PlantedFault[] = [
     area: 'account features',
     store: 'accounts',
     file: 'src/notifications/notification-rules.ts',
-    find: "const restored = type !== 'reverted';",
-    replace: "const restored = type === 'traded' && false;",
+    find: "const restored = event.type !== 'reverted';",
+    replace: "const restored = event.type === 'traded' && false;",
   },
   {
     name: 'an outdated correction stays in the list',

@@ -31,7 +31,7 @@ const solution = (name: string, solver: number, ...orders: ExecutedOrder[]) => (
 
 interface Choice {
   readonly prices?: Readonly<Record<Address, string>>;
-  readonly policies?: ReadonlyMap<Hex, readonly WireFeePolicy[]>;
+  readonly orders?: ReadonlyMap<Hex, { readonly protocolFees: readonly WireFeePolicy[] }>;
   readonly jitOwners?: readonly Address[];
   readonly maxWinners?: number;
   readonly auctionId?: number;
@@ -40,11 +40,11 @@ interface Choice {
 /** The orders 1 to 9 are in the auction, and a token is worth as much as native currency. */
 function select(solutions: readonly (CompetingSolution & { readonly name: string })[], choice: Choice = {}) {
   const one = String(ETHER);
-  const policies = new Map<Hex, readonly WireFeePolicy[]>([1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => [uid(n), []]));
+  const orders = new Map([1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => [uid(n), { protocolFees: [] }]));
   const { ranked, referenceScores } = selectWinners(solutions, {
     auctionId: 1,
     prices: { [A]: one, [B]: one, [C]: one, [WRAPPED]: one },
-    policies,
+    orders,
     jitOwners: [],
     wrappedNative: WRAPPED,
     maxWinners: 10,
@@ -163,8 +163,8 @@ describe('winner selection', () => {
   });
 
   test('adds protocol fees to the score', () => {
-    const policies = new Map([[uid(1), [{ volume: { factor: 0.5 } }]]]);
-    expect(select([solution('a', 1, sale(1, 10n))], { policies }).named).toEqual(['a 20 wins']);
+    const orders = new Map([[uid(1), { protocolFees: [{ volume: { factor: 0.5 } }] }]]);
+    expect(select([solution('a', 1, sale(1, 10n))], { orders }).named).toEqual(['a 20 wins']);
   });
 
   test('scores the surplus of a purchase in the buy token at its limit price', () => {
