@@ -79,7 +79,7 @@ function parseOrder(order: Members, hash: (document: string) => Hex): UpstreamOr
     receiver: order['receiver'] == null ? null : need(parseHex(order['receiver'], 20)),
     sellAmount: need(parseUpstreamAmount(order['sellAmount'])),
     buyAmount: need(parseUpstreamAmount(order['buyAmount'])),
-    validTo: need(parseSeconds(order['validTo'])),
+    validTo: need(parseUpstreamInteger(order['validTo'])),
     appData,
     feeAmount: order['feeAmount'] == null ? 0n : need(parseUpstreamAmount(order['feeAmount'])),
     kind: need(parseName(order['kind'], ORDER_KINDS)),
@@ -100,7 +100,7 @@ function parseOrder(order: Members, hash: (document: string) => Hex): UpstreamOr
     invalidated: order['invalidated'] === true,
     fullAppData: typeof document === 'string' && hash(document) === appData ? document : undefined,
     onchainUser: parseHex(order['onchainUser'], 20) ?? sender,
-    userValidTo: isObject(ethflow) ? parseSeconds(ethflow['userValidTo']) : undefined,
+    userValidTo: isObject(ethflow) ? parseUpstreamInteger(ethflow['userValidTo']) : undefined,
     placementError: typeof placementError === 'string' ? placementError : undefined,
     quote: parseQuote(order['quote']),
   };
@@ -140,13 +140,13 @@ function parseTrade(trade: Members): UpstreamTrade {
   const uid = need(parseHex(trade['orderUid'], 56));
   const sellAmount = need(parseUpstreamAmount(trade['sellAmount']));
   const sellAmountBeforeFees = parseUpstreamAmount(trade['sellAmountBeforeFees']) ?? sellAmount;
-  const logIndex = need(parseSeconds(trade['logIndex']));
+  const logIndex = need(parseUpstreamInteger(trade['logIndex']));
   // The stores have neither negative fees nor longer positions.
   if (sellAmountBeforeFees > sellAmount || logIndex >= 2 ** 31) throw new Malformed('a member is out of range');
   return {
     uid,
     owner: parseHex(trade['owner'], 20) ?? unpackUid(uid).owner,
-    blockNumber: need(parseSeconds(trade['blockNumber'])),
+    blockNumber: need(parseUpstreamInteger(trade['blockNumber'])),
     logIndex,
     transactionHash: parseHex(trade['txHash'], 32),
     sellToken: need(parseHex(trade['sellToken'], 20)),
@@ -174,7 +174,7 @@ export function parseUpstreamAmount(value: unknown): bigint | undefined {
 }
 
 /** Parses an integer from 0 to 2^53 − 1, also as text. */
-function parseSeconds(value: unknown): number | undefined {
+export function parseUpstreamInteger(value: unknown): number | undefined {
   const number = parseUpstreamAmount(value);
   return number === undefined || number > Number.MAX_SAFE_INTEGER ? undefined : Number(number);
 }

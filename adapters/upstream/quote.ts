@@ -1,17 +1,16 @@
 import type { UpstreamQuote } from 'intentbook';
 import { addZone } from '#internal';
 import type { CallResult } from './connection.ts';
-import { isObject, parseUpstreamAmount } from './parse-order.ts';
+import { isObject, parseUpstreamInteger } from './parse-order.ts';
 
 type QuoteBody = Extract<UpstreamQuote, { readonly status: 'quoted' }>['quote'];
 
 /** Parses a quote response. Its `id` is a counter of the other book, or null. An expiry without a zone is in UTC. */
 export function parseQuote(body: unknown): QuoteBody | undefined {
   if (!isObject(body) || !isObject(body['quote'])) return undefined;
-  const id = parseUpstreamAmount(body['id']);
   const { expiration } = body;
   const zoned = typeof expiration === 'string' ? { expiration: addZone(expiration) } : {};
-  return { ...body, ...zoned, id: id === undefined ? null : Number(id) };
+  return { ...body, ...zoned, id: parseUpstreamInteger(body['id']) ?? null };
 }
 
 /** Converts the result of a quote request. */

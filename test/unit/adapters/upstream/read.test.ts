@@ -59,6 +59,16 @@ describe('public responses', () => {
     expect(await upstream.quote({})).toEqual({ status: 'quoted', quote: shapes.quote });
   });
 
+  it('of a quote have no id that is not exact as a number', async () => {
+    const read: unknown[] = [];
+    for (const id of ['12', '9007199254740993', 2 ** 53, 1.5, -3, 'abc', true, { a: 1 }]) {
+      const { upstream } = upstreamFixture(() => json(200, { ...shapes.quote, id }));
+      const answer = await upstream.quote({});
+      read.push(answer.status === 'quoted' && answer.quote.id);
+    }
+    expect(read).toEqual([12, null, null, null, null, null, null, null]);
+  });
+
   it('are estimates of the other book', async () => {
     const requests: unknown[] = [];
     const estimator = orderBookQuotes({
