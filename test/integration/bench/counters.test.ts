@@ -1,4 +1,4 @@
-import type { ApiRequest } from 'intentbook';
+import type { ApiRequest, Hex } from 'intentbook';
 import { createApi, createOrderBook, systemClock } from 'intentbook';
 import { sqliteStore } from 'intentbook/sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -11,6 +11,16 @@ const ORDERS = 128;
 const validTo = Math.floor(systemClock.now() / 1000) + 3600;
 
 const getHeader = (name: string) => (name === 'content-type' ? 'application/json' : undefined);
+
+/** A competition without solutions whose deadline has not passed. */
+const competitionAt = (auctionId: number) => ({
+  auctionId,
+  auctionStartBlock: 99,
+  auctionDeadlineBlock: 200,
+  transactionHashes: [],
+  referenceScores: {},
+  solutions: [],
+});
 
 /** Serves a book whose store is counted. */
 async function open(path: string) {
@@ -28,7 +38,7 @@ async function open(path: string) {
     const answer = response.body as string | Uint8Array | Uint8Array[]; // no route of this test streams
     return typeof answer === 'string' ? answer : Buffer.concat([answer].flat());
   };
-  return { request, submitMany: book.orders.submitMany, close: book.close };
+  return { request, submitMany: book.orders.submitMany, chain: book.chain, auctions: book.auctions, close: book.close };
 }
 
 // Times depend on the machine. These numbers do not: a change shows that an operation does more work than before.
@@ -80,9 +90,14 @@ describe('counters of the book on SQLite', () => {
   test('reads of 128 orders', async () => {
     await opened.close();
     opened = await open(file.path);
-    const { request } = opened;
+    const { request, chain, auctions } = opened;
     const [uid = ''] = uids;
     uids = uids.slice(0, ORDERS);
+    // Old blocks, and the orders of recorded competitions, must not be read.
+    for (let number = 1; number <= 100; number++)
+      await chain.apply({ events: [], through: { number, hash: `0x${String(number).padStart(64, '0')}` } });
+    for (let auctionId = 1; auctionId <= 3; auctionId++)
+      await auctions.record({ ...competitionAt(auctionId), auction: { orders: uids as Hex[], prices: {} } });
     const byUids = () => request('POST', '/api/v1/orders/by_uids', uids);
     const getOne = () => request('GET', `/api/v1/orders/${uid}`);
     expect({
@@ -92,17 +107,18 @@ describe('counters of the book on SQLite', () => {
       'orders of an owner': await measure(() => request('GET', `/api/v1/account/${account(1).address}/orders`)),
       'auction, first build': await measure(() => request('GET', '/api/v1/auction')),
       'auction, repeated': await measure(() => request('GET', '/api/v1/auction')),
+      'status of an order': await measure(() => request('GET', `/api/v1/orders/${uid}/status`)),
     }).toMatchInlineSnapshot(`
       {
         "auction, first build": {
-          "bytes": 127131,
-          "rows": 129,
-          "statements": 13,
+          "bytes": 127133,
+          "rows": 134,
+          "statements": 14,
         },
         "auction, repeated": {
-          "bytes": 127131,
-          "rows": 0,
-          "statements": 2,
+          "bytes": 127133,
+          "rows": 1,
+          "statements": 1,
         },
         "by_uids of 128, cached": {
           "bytes": 159873,
@@ -123,6 +139,11 @@ describe('counters of the book on SQLite', () => {
           "bytes": 12391,
           "rows": 11,
           "statements": 2,
+        },
+        "status of an order": {
+          "bytes": 17,
+          "rows": 6,
+          "statements": 5,
         },
       }
     `);
