@@ -137,7 +137,7 @@ export async function latestCompetition(store: Store, query?: CompetitionQuery):
   const [found] = await store.auctions.competitions(
     block === undefined ? { limit: 1 } : { limit: 1, deadlineBelow: block },
   );
-  return found && readCompetition(found.auctionId, store);
+  return found && readCompetition(found.auctionId, store, query); // it may be replaced meanwhile
 }
 
 /** Number of competitions whose settlements are read concurrently. */

@@ -27,7 +27,8 @@ const HEAD_TIMEOUT = 1000;
  * book is behind, none of several nodes responds, or the block is so old that all nodes stand still.
  *
  * @param indexed - The newest indexed block.
- * @param status - The time of that block of the node that is followed. `undefined`: another process follows it.
+ * @param status - The time of that block at the node that is followed, and the last block that all nodes have read a
+ *   second time. `undefined`: another process follows the chain.
  */
 export async function findChainHead(
   indexed: BlockRef,
