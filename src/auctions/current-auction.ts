@@ -2,7 +2,7 @@ import { type Clock, isRecent, readMonotonic, seconds, thenAlways } from '../por
 import type { Store } from '../ports/store.ts';
 import type { Address, Hex } from '../protocol/hex.ts';
 import type { AuctionSelection } from './auction-api.ts';
-import type { Auction, AuctionCandidate, TokenPair } from './auction-order.ts';
+import type { Auction, AuctionCandidate, AuctionOrder, TokenPair } from './auction-order.ts';
 import type { createAuctionPricing } from './auction-prices.ts';
 import type { FindDenied } from './denied.ts';
 import type { GetFeeRules } from './fee-policies.ts';
@@ -63,18 +63,22 @@ export function createCurrentAuction(context: AuctionContext) {
     const block = indexedBlock?.number ?? 0;
     const [head, key] = [indexedBlock?.hash, `${event} ${indexedBlock?.hash} ${competition} ${changes}`];
     if (latest?.key === key && isNew(latest)) return latest;
-    const { chosen, prices, reasons, fees } = await choose();
+    const { orders, prices, reasons, fees } = await choose();
     const times = { at: clock.now(), readAt: readMonotonic(clock) };
     const stored = renderAuctionValues(prices, fees);
     // A change that does not concern the auction, such as an order without a signature, does not create another one.
-    if (latest !== undefined && latest.head === head && latest.prices === stored && isEqual(latest.chosen, chosen)) {
+    if (
+      latest !== undefined &&
+      latest.head === head &&
+      latest.prices === stored &&
+      isEqual(latest.auction.orders, orders)
+    ) {
       latest = { ...latest, key, ...times, reasons };
       return latest;
     }
     const id = await store.auctions.insert({ block, prices: stored }, STORED_AUCTIONS, firstId);
-    const orders = chosen.map(({ order }) => order);
     const auction = { id, block, prices, surplusCapturingJitOrderOwners: context.jitOrderOwners, orders };
-    latest = { key, head, ...times, chosen, prices: stored, auction, reasons };
+    latest = { key, head, ...times, prices: stored, auction, reasons };
     onAuction(auction);
     return latest;
   }
@@ -132,45 +136,35 @@ function createSelection(context: AuctionContext, openOrders: ReturnType<typeof 
     const reasons = new Map<Hex, FilterReason>();
     const rules = { now: seconds(clock), minValidity, deniedTokens };
     const fees = getFees(rules.now);
+    // Each pass over many orders takes milliseconds, so these are as few as the queries between them allow.
     const open: AuctionCandidate[] = [];
+    const queries = new Set<FundingQuery>();
     await visitAll(await openOrders.update(rules.now, fees), (candidate) => {
       const reason = checkTimeAndTokens(candidate, rules);
-      if (reason === undefined) open.push(candidate);
-      else if (reason !== 'over') reasons.set(candidate.order.uid, reason);
+      if (reason === undefined) {
+        open.push(candidate);
+        if (funding !== undefined && candidate.funds !== undefined) queries.add(candidate.funds);
+      } else if (reason !== 'over') reasons.set(candidate.order.uid, reason);
     });
     const denied = await findDenied(open);
     const inFlight = await findInFlight();
-    const isFree = ({ order }: AuctionCandidate) => {
-      if (denied.size > 0 && getParties(order).some((party) => denied.has(party))) return 'deniedAddress';
-      return inFlight.has(order.uid) ? 'inFlight' : undefined;
-    };
-    // Each pass over many orders takes milliseconds. Most auctions need few of them.
-    const free = denied.size + inFlight.size === 0 ? open : await keep(open, reasons, isFree);
-    const invalid = signatures?.findInvalid(free) ?? new Set();
-    const isSigned = ({ order }: AuctionCandidate) => (invalid.has(order.uid) ? 'invalidSignature' : undefined);
-    const signed = invalid.size === 0 ? free : await keep(free, reasons, isSigned);
-    const funds = await findFunds(signed);
+    const invalid = signatures?.findInvalid(open) ?? new Set();
+    const funds = await funding?.find([...queries]);
     const pairs = new Set<TokenPair>();
-    const funded = await keep(signed, reasons, (candidate) => {
+    const funded = await keep(open, reasons, (candidate) => {
+      const { uid } = candidate.order;
+      if (denied.size > 0 && getParties(candidate.order).some((party) => denied.has(party))) return 'deniedAddress';
+      if (inFlight.size > 0 && inFlight.has(uid)) return 'inFlight';
+      if (invalid.size > 0 && invalid.has(uid)) return 'invalidSignature';
       const reason = checkFunds(candidate, candidate.funds && funds?.get(candidate.funds), funds !== undefined);
       if (reason === undefined) pairs.add(candidate.pair);
       return reason;
     });
     const prices = await pricing.find(new Set([...pairs].flatMap(({ sellToken, buyToken }) => [sellToken, buyToken])));
-    if (!pricing.required) return { chosen: funded, prices, reasons, fees };
-    const priced = findPriced(pairs, prices);
-    const chosen = await keep(funded, reasons, ({ pair }) => (priced.has(pair) ? undefined : 'unpriced'));
-    return { chosen, prices, reasons, fees };
-  }
-
-  /** Reads the funds of owners. `undefined` if this book has no chain to read them from. */
-  async function findFunds(open: readonly AuctionCandidate[]): Promise<ReadonlyMap<FundingQuery, bigint> | undefined> {
-    if (funding === undefined) return undefined;
-    const queries = new Set<FundingQuery>();
-    await visitAll(open, ({ funds }) => {
-      if (funds !== undefined) queries.add(funds);
-    });
-    return funding.find([...queries]);
+    const priced = pricing.required ? findPriced(pairs, prices) : pairs;
+    const isPriced = ({ pair }: AuctionCandidate) => (priced.has(pair) ? undefined : 'unpriced');
+    const chosen = priced.size === pairs.size ? funded : await keep(funded, reasons, isPriced);
+    return { orders: chosen.map(({ order }) => order), prices, reasons, fees };
   }
 
   return choose;
@@ -201,14 +195,13 @@ interface AuctionSnapshot {
   readonly at: number;
   /** Milliseconds of `readMonotonic`. */
   readonly readAt: number;
-  readonly chosen: readonly AuctionCandidate[];
   /** The stored prices and fee rules. */
   readonly prices: string;
   readonly auction: Auction;
   readonly reasons: ReadonlyMap<Hex, FilterReason>;
 }
 
-/** Compares two selections. The candidate of an unchanged order is the same object. */
-function isEqual(a: readonly AuctionCandidate[], b: readonly AuctionCandidate[]): boolean {
-  return a.length === b.length && a.every((candidate, i) => candidate === b[i]);
+/** Compares two selections. An unchanged order is the same object. */
+function isEqual(a: readonly AuctionOrder[], b: readonly AuctionOrder[]): boolean {
+  return a.length === b.length && a.every((order, i) => order === b[i]);
 }

@@ -66,7 +66,7 @@ export const PLANTED_AUCTIONS: readonly PlantedFault[] = [
     area: 'auctions',
     store: 'memory',
     file: 'src/auctions/current-auction.ts',
-    find: 'return a.length === b.length && a.every((candidate, i) => candidate === b[i]);',
+    find: 'return a.length === b.length && a.every((order, i) => order === b[i]);',
     replace: 'return a.length === b.length;',
   },
   {
