@@ -6,7 +6,8 @@ import type { SolutionId } from '../in-flight.ts';
 /**
  * What the chain shows of a solution that has won. `superseded`: trades until the deadline have left too little of one
  * of its orders, so that its settlement would have reverted. They are those of other solvers, and those of its solver
- * for another book that execute the order as promised, or better.
+ * for another book that execute the order as promised, or better. It also stands for a settlement of its solver that
+ * names no auction, and executes one of its orders as promised.
  */
 export type WinOutcome = 'settled' | 'superseded' | 'unsettled';
 
@@ -42,10 +43,14 @@ async function isSuperseded(
   for (const trade of await store.chain.trades({ filter: { uid }, limit: TRADES })) {
     const { blockNumber, transactionHash } = trade;
     if (blockNumber > deadline) continue;
-    const isOwn = (await store.chain.settlements(transactionHash)).some((settlement) => settlement.solver === solver);
+    const settlements = await store.chain.settlements(transactionHash);
+    const own = settlements.filter((settlement) => settlement.solver === solver);
+    const isEarlier = blockNumber <= start;
     // A settlement for another book excuses a solver only if the order gets what the solver has promised.
     const isKept = getFixed(trade) >= getFixed(promised) && isAsGood(trade, promised);
-    if (!isOwn || blockNumber <= start || isKept) executed += getFixed(trade);
+    // No node may have returned the calldata, which has the auction.
+    if (!isEarlier && isKept && own.some(({ auctionId }) => auctionId === null)) return true;
+    if (own.length === 0 || isEarlier || isKept) executed += getFixed(trade);
   }
   return executed + getFixed(promised) > terms.fixedAmount;
 }

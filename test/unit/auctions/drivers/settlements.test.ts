@@ -54,13 +54,15 @@ async function open(sources?: readonly ChainSource[]): Promise<void> {
   await book.start();
 }
 
-/** Order `n` sells `n + 1` atoms of a pair with another token. */
-const orderOf = (n: number) =>
-  completeOrder(n, {
+/** Order `n` sells `n + 1` atoms of a pair with another token. Order 4 can be filled partially. */
+function orderOf(n: number) {
+  const order = completeOrder(n, {
     validTo: NOW + 100_000,
     sellToken: n % 2 === 0 ? USDC : WETH,
     buyToken: n % 2 === 0 ? WETH : USDC,
   });
+  return { ...order, body: order.body.replace('"partiallyFillable":false', `"partiallyFillable":${n === 4}`) };
+}
 
 /** Solves each order of an auction alone, at five times its limit. */
 function solve({ auction }: SolveRequest) {
@@ -106,6 +108,7 @@ async function applyBlock(
   auctionId = requests.at(-1)?.auctionId ?? null,
   solver = SOLVER,
   factor = 1n,
+  divisor = 1n,
 ): Promise<void> {
   const through = { number, hash: word(number) };
   const at = { blockNumber: number, blockHash: word(number), transactionHash: word(7000 + number), timestamp: NOW };
@@ -119,8 +122,8 @@ async function applyBlock(
     owner: order.owner,
     sellToken: order.sellToken,
     buyToken: order.buyToken,
-    sellAmount: terms?.sellAmount ?? '0',
-    buyAmount: String(factor * BigInt(terms?.buyAmount ?? 0)),
+    sellAmount: String(BigInt(terms?.sellAmount ?? 0) / divisor),
+    buyAmount: String((factor * BigInt(terms?.buyAmount ?? 0)) / divisor),
     feeAmount: '0',
     executedFee: null,
     prices: null,
@@ -325,6 +328,31 @@ describe('exclusion of a driver', () => {
       if (each === block) await applyBlock(each, auctions[0]?.[0], null, solver, factor);
       else await applyBlock(each);
     }
+    await applyBlock(23);
+    expect(notifications).toHaveLength(expected);
+  });
+
+  test.each([
+    ['does not affect one that has filled a half as promised, in a transaction whose calldata is unknown', null, 0],
+    ['affects one that has filled a half as promised by a settlement for another auction', 1, 1],
+  ])('%s', async (_, auctionId, expected) => {
+    await place(store, orderOf(4));
+    await applyBlock(1);
+    const half = (amount: string | undefined) => String(BigInt(amount ?? 0) / 2n);
+    const solveHalf = (request: SolveRequest) => ({
+      solutions: solve(request).solutions.map((solution) => ({
+        ...solution,
+        orders: Object.fromEntries(
+          Object.entries(solution.orders).map(([uid, order]) => [
+            uid,
+            { ...order, executedSell: half(order?.executedSell), executedBuy: half(order?.executedBuy) },
+          ]),
+        ),
+      })),
+    });
+    await run({ banAfter: 1, drivers: [{ ...driver, solve: async (request) => solveHalf(request) }] });
+    for (let each = 2; each <= 7; each++)
+      await (each === 3 ? applyBlock(each, orderOf(4).uid, auctionId, SOLVER, 5n, 2n) : applyBlock(each));
     await applyBlock(23);
     expect(notifications).toHaveLength(expected);
   });
