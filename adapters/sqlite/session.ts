@@ -301,7 +301,7 @@ function describeHolder({ pid, host, started, token }: Holder, file: string): st
   // The registry of a thread does not contain the leases of other threads.
   const own = getOwnIdentity();
   if (held.has(token) || (host === own.host && pid === own.pid && started === own.started)) {
-    return `the file "${file}" is already open as a book of this process. Close that book first; where modules are reloaded, keep the book on globalThis`;
+    return `the file "${file}" is already open as a book of this process. Close that book first; where modules are reloaded, keep the book on globalThis. A worker thread that was terminated holds it for ten more seconds`;
   }
   return `the file "${file}" already has a writer: process ${pid} on host ${host}. An SQLite store allows one writer; close the other one first`;
 }
