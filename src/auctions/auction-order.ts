@@ -117,8 +117,8 @@ export function auctionCandidate(
   const { sellAmount, buyAmount, kind, feeAmount, interactions, validFrom = 0 } = body;
   const pair = share.pair(body.sellToken, body.buyToken);
   const { sellToken, buyToken } = pair;
-  const sold = BigInt(row.executedSellAmount) - BigInt(row.executedFeeAmount);
   const isUntouched = row.executedSellAmount === '0';
+  const sold = isUntouched ? '0' : String(BigInt(row.executedSellAmount) - BigInt(row.executedFeeAmount));
   const quote = toAuctionQuote(row.quote) ?? { sellAmount, buyAmount: '0', fee: feeAmount, solver: ZERO_ADDRESS };
   const metadata = readMetadata(row.fullAppData);
   const { partnerFees } = metadata;
@@ -137,7 +137,7 @@ export function auctionCandidate(
     receiver: body.receiver,
     owner,
     partiallyFillable: body.partiallyFillable,
-    executed: kind === 'sell' ? String(sold) : row.executedBuyAmount,
+    executed: kind === 'sell' ? sold : row.executedBuyAmount,
     preInteractions: isUntouched ? interactions.pre : [],
     postInteractions: interactions.post,
     sellTokenBalance: body.sellTokenBalance,
@@ -150,9 +150,10 @@ export function auctionCandidate(
   };
   const { creationDate: created, validTo } = row;
   const isChecked = body.signingScheme === 'eip1271' && row.placement === null;
-  const { digest } = unpackUid(uid);
   const { signature, preInteractions: pre } = order;
-  const signatureQuery = isChecked ? { owner, digest, signature, pre, flashloan: metadata.flashloan } : undefined;
+  const signatureQuery = isChecked
+    ? { owner, digest: unpackUid(uid).digest, signature, pre, flashloan: metadata.flashloan }
+    : undefined;
   const needs = getSpending(body, metadata);
   return {
     order,
@@ -170,6 +171,7 @@ export function auctionCandidate(
 function getRest({ partiallyFillable, kind, ...amounts }: AuctionOrder): AuctionCandidate['rest'] {
   if (!partiallyFillable) return undefined;
   const [sell, buy, executed] = [BigInt(amounts.sellAmount), BigInt(amounts.buyAmount), BigInt(amounts.executed)];
+  if (executed === 0n) return { sell, buy };
   const [whole, rest] = kind === 'sell' ? [sell, sell - executed] : [buy, buy - executed];
   return rest <= 0n ? { sell: 0n, buy: 0n } : { sell: (sell * rest) / whole, buy: (buy * rest) / whole };
 }
