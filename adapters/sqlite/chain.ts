@@ -1,14 +1,9 @@
 import type {
   Address,
-  ApplyOutcome,
   BlockRef,
   ChainEvent,
-  ChainEventBatch,
-  ChainProgress,
   Hex,
   OrderChainEvent,
-  RollbackOutcome,
-  RollbackRequest,
   SettlementChainEvent,
   TradeChainEvent,
   TradeQuery,
@@ -16,6 +11,7 @@ import type {
 import {
   CHAIN_EVENT_TYPES,
   type ChainEventRow,
+  type ChainTables,
   createChainOperations,
   firstTradeBlocks,
   formatChainEventDetail,
@@ -27,11 +23,8 @@ import {
 import type { EventTable } from './events.ts';
 import type { OrderProjectionTable } from './order-projection.ts';
 import type { AppDataTable } from './orders.ts';
-import { bufferToHex, hexOrNull, toBytes, toHexText } from './rows.ts';
-import type { SqliteSession } from './session.ts';
-
-/** The hash of the checkpoint is null after a rollback that left no stored hash. */
-type BlockRow = readonly [number: number, hash: Buffer | null];
+import { hexOrNull, toBytes, toHexText } from './rows.ts';
+import type { BookOperations, SqliteSession } from './session.ts';
 
 /** Creates the operations on chain events, which update the orders that they affect. All are synchronous. */
 export function createChainStore(
@@ -56,59 +49,47 @@ export function createChainStore(
       record: events.record,
     },
   });
-  return {
-    progress: (): ChainProgress => read('read the progress of the indexer', operations.progress),
-    blocks: (): readonly BlockRef[] => read('read the hashes of blocks', operations.blocks),
-    apply: (batch: ChainEventBatch): ApplyOutcome => write('apply chain events', () => operations.apply(batch)),
-    adopt: (adopted: readonly OrderChainEvent[], at: number, complete?: readonly Hex[]): number =>
-      write('adopt chain events', () => operations.adopt(adopted, at, complete)),
-    rollback: (request: RollbackRequest): RollbackOutcome =>
-      write('roll back chain events', () => operations.rollback(request)),
-    trades: (query: TradeQuery): TradeChainEvent[] => read('read trades', () => chainEvents.trades(query)),
-    firstTrade: (token: Address): number | undefined =>
-      read('read the first trade of a token', () => firstTrades.get(token)),
-    settlements: (hash: Hex): SettlementChainEvent[] => read('read settlements', () => chainEvents.settlements(hash)),
-    settlementsOfAuction: (auctionId: number): SettlementChainEvent[] =>
-      read('read settlements', () => chainEvents.settlementsOfAuction(auctionId)),
-    listEventsOfOrder: chainEvents.listByOrder,
-    projectNewOrder: operations.projectNewOrder,
+  const chain: BookOperations['chain'] = {
+    progress: () => read('read the progress of the indexer', operations.progress),
+    blocks: () => read('read the hashes of blocks', operations.blocks),
+    apply: (batch) => write('apply chain events', () => operations.apply(batch)),
+    adopt: (adopted, at, complete) => write('adopt chain events', () => operations.adopt(adopted, at, complete)),
+    rollback: (request) => write('roll back chain events', () => operations.rollback(request)),
+    trades: (query) => read('read trades', () => chainEvents.trades(query)),
+    firstTrade: (token) => read('read the first trade of a token', () => firstTrades.get(token)),
+    settlements: (hash) => read('read settlements', () => chainEvents.settlements(hash)),
+    settlementsOfAuction: (id) => read('read settlements', () => chainEvents.settlementsOfAuction(id)),
   };
+  return { chain, listEventsOfOrder: chainEvents.listByOrder, projectNewOrder: operations.projectNewOrder };
 }
 
 /** Creates the operations on the progress of the indexer and the hashes of blocks, within a transaction or a read. */
-function createBlockTable({ prefix: p, prepare }: SqliteSession) {
-  const selectCheckpoint = prepare(`SELECT number, hash FROM ${p}progress`).raw();
+function createBlockTable({ prefix: p, prepare }: SqliteSession): ChainTables['blocks'] {
+  const selectCheckpoint = prepare(`SELECT number, ${hexOrNull('hash')} AS hash FROM ${p}progress`);
   const setCheckpoint = prepare(
     `INSERT INTO ${p}progress (id, number, hash) VALUES (1, ?, ?) ` +
       'ON CONFLICT (id) DO UPDATE SET number = excluded.number, hash = excluded.hash',
   );
-  const selectBlocks = prepare(`SELECT number, hash FROM ${p}blocks ORDER BY number DESC`).raw();
-  const selectHash = prepare(`SELECT hash FROM ${p}blocks WHERE number = ?`).pluck();
+  const newestFirst = `SELECT number, ${toHexText('hash')} AS hash FROM ${p}blocks ORDER BY number DESC`;
+  const selectBlocks = prepare(newestFirst);
+  const selectNewestBlock = prepare(`${newestFirst} LIMIT 1`);
+  const selectHash = prepare(`SELECT ${toHexText('hash')} FROM ${p}blocks WHERE number = ?`).pluck();
   const insertBlock = prepare(`INSERT INTO ${p}blocks (number, hash) VALUES (?, ?) ON CONFLICT (number) DO NOTHING`);
   const deleteBlocksBelow = prepare(`DELETE FROM ${p}blocks WHERE number < ?`);
   const deleteBlocksAbove = prepare(`DELETE FROM ${p}blocks WHERE number > ?`);
-  const selectNewestBlock = prepare(`SELECT number, hash FROM ${p}blocks ORDER BY number DESC LIMIT 1`).raw();
 
   return {
-    checkpoint() {
-      const row = selectCheckpoint.get() as BlockRow | undefined; // the columns selected
-      return row && { number: row[0], hash: row[1] && bufferToHex(row[1]) };
-    },
-    setCheckpoint: (number: number, hash: Hex | null): void => void setCheckpoint.run(number, hash && toBytes(hash)),
-    list: (): BlockRef[] => (selectBlocks.all() as StoredBlockRow[]).map(toBlockRef), // the columns selected
-    newest(): BlockRef | null {
-      const row = selectNewestBlock.get() as StoredBlockRow | undefined; // as above
-      return row === undefined ? null : toBlockRef(row);
-    },
-    getHash(block: number): Hex | undefined {
-      const hash = selectHash.get(block) as Buffer | undefined; // a NOT NULL column
-      return hash && bufferToHex(hash);
-    },
-    record(hashes: ReadonlyMap<number, Hex>, forgetBelow: number): void {
+    // The columns selected.
+    checkpoint: () => selectCheckpoint.get() as ReturnType<ChainTables['blocks']['checkpoint']>,
+    setCheckpoint: (number, hash) => void setCheckpoint.run(number, hash && toBytes(hash)),
+    list: () => selectBlocks.all() as BlockRef[],
+    newest: () => (selectNewestBlock.get() as BlockRef | undefined) ?? null,
+    getHash: (block) => selectHash.get(block) as Hex | undefined,
+    record(hashes, forgetBelow) {
       for (const [number, hash] of hashes) if (number >= forgetBelow) insertBlock.run(number, toBytes(hash));
       deleteBlocksBelow.run(forgetBelow);
     },
-    removeAbove: (block: number): void => void deleteBlocksAbove.run(block),
+    removeAbove: (block) => void deleteBlocksAbove.run(block),
   };
 }
 
@@ -130,10 +111,6 @@ function createFirstTradeTable({ prefix: p, prepare }: SqliteSession) {
   };
 }
 
-type StoredBlockRow = readonly [number: number, hash: Buffer];
-
-const toBlockRef = ([number, hash]: StoredBlockRow): BlockRef => ({ number, hash: bufferToHex(hash) });
-
 const TRADE = CHAIN_EVENT_TYPES.indexOf('trade');
 const SETTLEMENT = CHAIN_EVENT_TYPES.indexOf('settlement');
 
@@ -154,7 +131,7 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession) {
     `SELECT ${columns} FROM ${p}chain_events f WHERE f.uid = ? ORDER BY f.block, f.log`,
   ).raw();
   const selectBlockHash = prepare(
-    `SELECT block_hash FROM ${p}chain_events WHERE block = ? AND block_hash <> zeroblob(32) LIMIT 1`,
+    `SELECT ${toHexText('block_hash')} FROM ${p}chain_events WHERE block = ? AND block_hash <> zeroblob(32) LIMIT 1`,
   ).pluck();
   const selectNewestBlock = prepare(`SELECT coalesce(max(block), -1) FROM ${p}chain_events`).pluck();
   const selectAdopted = prepare(
@@ -205,10 +182,7 @@ export function createChainEventTable({ prefix: p, prepare }: SqliteSession) {
     },
     listByOrder: (uid: Hex): OrderChainEvent[] => readAll(selectByUid.all(toBytes(uid))).filter(isOrderChainEvent),
     newestBlock: (): number => selectNewestBlock.get() as number, // an integer, or coalesced to one
-    blockHash(block: number): Hex | undefined {
-      const hash = selectBlockHash.get(block) as Buffer | undefined; // a NOT NULL column
-      return hash && bufferToHex(hash);
-    },
+    blockHash: (block: number) => selectBlockHash.get(block) as Hex | undefined, // a NOT NULL column
     listAdopted: ({ after, through }: { readonly after: number; readonly through: number }): ChainEvent[] =>
       readAll(selectAdopted.all(after, through)),
     remove: ({ blockNumber, logIndex }: ChainEvent): void => void remove.run(blockNumber, logIndex),

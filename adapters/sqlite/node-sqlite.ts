@@ -101,11 +101,8 @@ function createStatement(statement: NodeStatement): SqliteStatement {
 
   function toRow(row: unknown): unknown {
     if (row === undefined || row === null) return undefined;
-    if (shape === 'object') {
-      const entries = row as Record<string, unknown>; // the form of rows without arrays
-      for (const [name, value] of Object.entries(entries)) entries[name] = toBuffer(value);
-      return entries;
-    }
+    if (shape === 'object')
+      return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, toBuffer(value)]));
     const values = readsArrays ? (row as unknown[]) : Object.values(row);
     if (shape === 'value') return toBuffer(values[0]);
     for (let i = 0; i < values.length; i++) values[i] = toBuffer(values[i]);

@@ -1,17 +1,13 @@
-import {
-  type CancelOutcome,
-  type CancelRejection,
-  type CancelRequest,
-  type EncodedOrder,
-  type Hex,
-  type InsertOptions,
-  type InsertOutcome,
-  type NewDocument,
-  type OrderInsert,
-  type OrderQuote,
-  type StoredOrder,
-  StoreError,
+import type {
+  CancelOutcome,
+  EncodedOrder,
+  Hex,
+  InsertOutcome,
+  NewDocument,
+  OrderInsert,
+  StoredOrder,
 } from 'intentbook';
+import { StoreError } from 'intentbook';
 import { checkCancellable, getEndTime } from 'intentbook/store-kit';
 import type { EventTable } from './events.ts';
 import type { LogReinstatement } from './expiry.ts';
@@ -27,7 +23,7 @@ import {
   STATES,
   toBytes,
 } from './rows.ts';
-import type { SqliteSession } from './session.ts';
+import type { BookOperations, SqliteSession } from './session.ts';
 
 /** Columns that are needed to check and cancel an order. */
 type CancellableOrderRow = readonly [
@@ -49,7 +45,7 @@ export function createOrderTable(
   projection: OrderProjectionTable,
   projectNewOrder: (uid: Hex, at: number) => void,
   logReinstatement: LogReinstatement,
-) {
+): Required<Pick<BookOperations['orders'], 'insert' | 'get' | 'getEncoded' | 'cancel' | 'addQuote'>> {
   const { prefix: p, prepare, write, join } = session;
   const exists = prepare(
     `SELECT 1 FROM ${p}orders WHERE uid = ? UNION ALL SELECT 1 FROM ${p}tombstones WHERE uid = ?`,
@@ -106,7 +102,7 @@ export function createOrderTable(
   }
 
   return {
-    insert(inserts: readonly OrderInsert[], options?: InsertOptions): InsertOutcome[] {
+    insert(inserts, options) {
       const transaction = options?.transaction;
       const work = () => inserts.map(insertOne);
       if (transaction !== undefined) return join('insert orders', transaction, work);
@@ -119,13 +115,13 @@ export function createOrderTable(
 
     ...createOrderReads(session),
 
-    cancel: ({ uids, now, cancelledAt }: CancelRequest): CancelOutcome =>
+    cancel: ({ uids, now, cancelledAt }) =>
       write('cancel orders', () => {
         const records: CancellableOrder[] = [];
         let rejected: CancelOutcome | undefined;
         for (const uid of new Set(uids)) {
           const order = findOrder(uid);
-          const reason: CancelRejection | undefined = checkCancellable(order, now);
+          const reason = checkCancellable(order, now);
           // A missing order takes precedence over other reasons.
           if (order === undefined) return { status: 'rejected', uid, reason: 'missing' };
           if (reason !== undefined) rejected ??= { status: 'rejected', uid, reason };
@@ -136,7 +132,7 @@ export function createOrderTable(
         return { status: 'cancelled' };
       }),
 
-    addQuote: (hex: Hex, { body, metadata }: OrderQuote): boolean =>
+    addQuote: (hex, { body, metadata }) =>
       write('add a quote to an order', () => {
         const uid = toBytes(hex);
         const isAdded = insertQuote.run(body, metadata, uid).changes > 0;

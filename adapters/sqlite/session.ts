@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { type Cancel, type Clock, StoreError } from 'intentbook';
+import { type AccountStore, type Cancel, type Clock, type Store, StoreError } from 'intentbook';
+import type { StoreOperations } from 'intentbook/store-kit';
 import { getFilePath, type SqliteConnection } from './connection.ts';
 import {
   isDamage,
@@ -13,6 +14,9 @@ import { getOwnIdentity, getProcessState, type ProcessIdentity } from './process
 
 /** Database access for the tables of the store: statements and transactions that only the current writer can commit. */
 export type SqliteSession = ReturnType<typeof openSession>;
+
+export type BookOperations = StoreOperations<Store>;
+export type AccountOperations = StoreOperations<AccountStore>;
 
 /** @param assertHeld - Throws if this process is no longer the writer. */
 export function openSession(

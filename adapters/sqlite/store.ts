@@ -60,18 +60,10 @@ export function assembleBook(connection: SqliteConnection, lease: Lease, clock: 
   // On a host's handle, the host can write to the tables and roll back the store's writes.
   const events = createEventTable(session, connection.own ? lease.isExclusive : () => false, clock);
   const projection = createOrderProjectionTable(session, owners);
-  const chain = createChainStore(session, projection, documents, events);
-  const logReinstatement = createReinstatementLog(chain.listEventsOfOrder, events);
+  const { chain, listEventsOfOrder, projectNewOrder } = createChainStore(session, projection, documents, events);
+  const logReinstatement = createReinstatementLog(listEventsOfOrder, events);
   const hasExpired = createExpirySearch(session);
-  const orders = createOrderTable(
-    session,
-    owners,
-    documents,
-    events,
-    projection,
-    chain.projectNewOrder,
-    logReinstatement,
-  );
+  const orders = createOrderTable(session, owners, documents, events, projection, projectNewOrder, logReinstatement);
   return {
     orders: {
       ...orders,
@@ -79,7 +71,7 @@ export function assembleBook(connection: SqliteConnection, lease: Lease, clock: 
       filterPlaced: createPlacedLookup(session),
       count: owners.read,
       total: createOrderTotal(session),
-      expire: createExpirySweeper(session, hasExpired, owners, chain.listEventsOfOrder, events),
+      expire: createExpirySweeper(session, hasExpired, owners, listEventsOfOrder, events),
       reinstate: createReinstater(session, owners, logReinstatement),
       prune: createPruner(session),
     },

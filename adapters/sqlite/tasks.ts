@@ -1,17 +1,11 @@
 import type { Task, TaskChange } from 'intentbook';
-import type { SqliteSession } from './session.ts';
-
-type TaskRow = readonly [kind: string, key: string, due: number, version: number, value: string];
+import type { BookOperations, SqliteSession } from './session.ts';
 
 /** Creates the operations of `TaskStore`. Each is synchronous and one atomic step. */
-export function createTaskTable({ prefix: p, prepare, read, write }: SqliteSession) {
+export function createTaskTable({ prefix: p, prepare, read, write }: SqliteSession): BookOperations['tasks'] {
   const columns = 'kind, key, due, version, value';
-  const select = prepare(
-    `SELECT ${columns} FROM ${p}tasks WHERE kind = ? AND key IN (SELECT value FROM json_each(?))`,
-  ).raw();
-  const selectDue = prepare(
-    `SELECT ${columns} FROM ${p}tasks WHERE kind = ? AND due < ? ORDER BY due, key LIMIT ?`,
-  ).raw();
+  const select = prepare(`SELECT ${columns} FROM ${p}tasks WHERE kind = ? AND key IN (SELECT value FROM json_each(?))`);
+  const selectDue = prepare(`SELECT ${columns} FROM ${p}tasks WHERE kind = ? AND due < ? ORDER BY due, key LIMIT ?`);
   const countAll = prepare(`SELECT count(*) FROM ${p}tasks WHERE kind = ?`).pluck();
   const insert = prepare(
     `INSERT INTO ${p}tasks (kind, key, due, version, value) VALUES (?, ?, ?, 1, ?) ON CONFLICT DO NOTHING`,
@@ -30,13 +24,9 @@ export function createTaskTable({ prefix: p, prepare, read, write }: SqliteSessi
 
   return {
     // The columns selected.
-    get: (kind: string, keys: readonly string[]): Task[] =>
-      read('read tasks', () => (select.all(kind, JSON.stringify(keys)) as TaskRow[]).map(toTask)),
-    due: (kind: string, before: number, limit: number): Task[] =>
-      read('read due tasks', () => (selectDue.all(kind, before, limit) as TaskRow[]).map(toTask)),
-    write: (changes: readonly TaskChange[]): boolean[] => write('change tasks', () => changes.map(change)),
-    count: (kind: string): number => read('count tasks', () => countAll.get(kind) as number),
+    get: (kind, keys) => read('read tasks', () => select.all(kind, JSON.stringify(keys)) as Task[]),
+    due: (kind, before, limit) => read('read due tasks', () => selectDue.all(kind, before, limit) as Task[]),
+    write: (changes) => write('change tasks', () => changes.map(change)),
+    count: (kind) => read('count tasks', () => countAll.get(kind) as number),
   };
 }
-
-const toTask = ([kind, key, due, version, value]: TaskRow): Task => ({ kind, key, due, version, value });

@@ -1,7 +1,7 @@
 import type { ClaimedDelivery, Clock, Delivery, DeliveryLane, DeliveryStore } from 'intentbook';
 import { CLAIM_WINDOW, type DueDelivery, getLaneLimit, selectDeliveries } from 'intentbook/store-kit';
-import { bufferToHex } from '../rows.ts';
-import type { SqliteSession } from '../session.ts';
+import { toHexText } from '../rows.ts';
+import type { AccountOperations, SqliteSession } from '../session.ts';
 import { readSubscription, type SubscriptionRow, subscriptionColumns } from './subscriptions.ts';
 
 /** Codes are indexes in this list. They are stored in files: append only. */
@@ -10,7 +10,7 @@ const DELIVERY_STATES = ['pending', 'delivered', 'dead', 'dropped'] as const;
 type Argument<Method extends keyof DeliveryStore> = Parameters<DeliveryStore[Method]>[0];
 
 /** Creates the operations on deliveries. They are synchronous: a call has taken effect when it returns. */
-export function createDeliveryTable(session: SqliteSession, clock: Clock) {
+export function createDeliveryTable(session: SqliteSession, clock: Clock): AccountOperations['deliveries'] {
   const { prefix: p, prepare, read, write } = session;
   const record = createResultWriter(session, clock);
   // Skips from one lane to the next, with one index lookup for each.
@@ -24,24 +24,26 @@ export function createDeliveryTable(session: SqliteSession, clock: Clock) {
       'ORDER BY channel, reliable LIMIT 1))) SELECT channel, reliable FROM lanes',
   ).raw();
   const dueHeads = prepare(
-    `SELECT head, head_due, account ${heads} AND channel = ? AND reliable = ? AND head_due > ? AND head_due <= ? ` +
-      'AND account NOT IN (SELECT unhex(substr(value, 3)) FROM json_each(?)) ORDER BY head_due, head LIMIT ?',
-  ).raw();
+    `SELECT head AS seq, head_due AS due, hex(account) AS account ${heads} AND channel = ? AND reliable = ? ` +
+      'AND head_due > ? AND head_due <= ? AND account NOT IN (SELECT unhex(substr(value, 3)) FROM json_each(?)) ' +
+      'ORDER BY head_due, head LIMIT ?',
+  );
   const nextDue = prepare(
     `SELECT head_due ${heads} AND channel = ? AND reliable = ? AND head_due > ? AND head_due <= ? ` +
       'ORDER BY head_due LIMIT 1',
   ).pluck();
   const take = prepare(`UPDATE ${p}deliveries SET attempts = attempts + 1, claims = claims + 1, due = ? WHERE seq = ?`);
   const claimed = prepare(
-    `SELECT n.id, n.body, d.attempts, d.claims, ${subscriptionColumns} FROM ${p}deliveries d ` +
+    `SELECT n.id AS notification, n.body, d.attempts AS attempt, d.claims AS claim, ${subscriptionColumns} FROM ${p}deliveries d ` +
       `JOIN ${p}subscriptions s ON s.n = d.subscription JOIN ${p}notifications n ON n.seq = d.notification WHERE d.seq = ?`,
-  ).raw();
+  );
   const countSuspended = prepare(`SELECT count(*) FROM ${p}subscriptions WHERE suspended = 1`).pluck();
   const list = prepare(
-    `SELECT d.seq, s.id, n.id, s.account, s.channel, d.state, d.attempts, d.error FROM ${p}deliveries d ` +
+    `SELECT d.seq, s.id AS subscription, n.id AS notification, ${toHexText('s.account')} AS account, s.channel, ` +
+      `d.attempts, d.error FROM ${p}deliveries d ` +
       `JOIN ${p}subscriptions s ON s.n = d.subscription JOIN ${p}notifications n ON n.seq = d.notification ` +
       'WHERE d.state = ? AND d.seq > ? ORDER BY d.seq LIMIT ?',
-  ).raw();
+  );
   const selectCount = prepare(`SELECT count(*) FROM ${p}deliveries WHERE state = ?`).pluck();
   const getCount = (state: Delivery['state']) => selectCount.get(DELIVERY_STATES.indexOf(state)) as number; // a count
   const replay = createReplay(session);
@@ -51,8 +53,8 @@ export function createDeliveryTable(session: SqliteSession, clock: Clock) {
       dueHeads.all(lane.channel, Number(lane.isReliable), after, through, JSON.stringify(busyAccounts), limit);
     const found = find(Number.MIN_SAFE_INTEGER, at, CLAIM_WINDOW);
     const later = find(at + maxDelay, Number.MAX_SAFE_INTEGER, CLAIM_WINDOW - found.length);
-    const rows = [...found, ...later] as [seq: number, due: number, account: Buffer][]; // as selected
-    return rows.map(([seq, due, account]) => ({ ...lane, seq, due, account: account.toString('hex') }));
+    const rows = [...found, ...later] as Omit<DueDelivery, keyof DeliveryLane>[]; // as selected
+    return rows.map((row) => ({ ...lane, ...row }));
   }
 
   function claim(request: Argument<'claim'>): Awaited<ReturnType<DeliveryStore['claim']>> {
@@ -62,7 +64,7 @@ export function createDeliveryTable(session: SqliteSession, clock: Clock) {
     const due = all.flatMap((lane) => (getLaneLimit(request, lane) === 0 ? [] : findDue(request, lane)));
     const deliveries = selectDeliveries(due, request).map(({ seq, isReliable }): ClaimedDelivery => {
       take.run(until, seq);
-      const [notification, body, attempt, number, ...row] = claimed.get(seq) as ClaimedRow; // as selected
+      const { notification, body, attempt, claim: number, ...row } = claimed.get(seq) as ClaimedRow; // as selected
       return { seq, subscription: readSubscription(row), notification, body, attempt, claim: number, isReliable };
     });
     const times = rows.flatMap(([channel, reliable]) => {
@@ -73,16 +75,15 @@ export function createDeliveryTable(session: SqliteSession, clock: Clock) {
   }
 
   return {
-    claim: (request: Argument<'claim'>) => write('claim deliveries', () => claim(request)),
+    claim: (request) => write('claim deliveries', () => claim(request)),
 
-    recordResult: (request: Argument<'recordResult'>) =>
-      write('record the result of a delivery', (): 'recorded' | 'lost' => (record(request) ? 'recorded' : 'lost')),
+    recordResult: (request) => write('record the result of a delivery', () => (record(request) ? 'recorded' : 'lost')),
 
-    list: ({ state, after = 0, limit }: Argument<'list'>) =>
-      read(
-        'read deliveries',
-        () => (list.all(DELIVERY_STATES.indexOf(state), after, limit) as ListedRow[]).map(readDelivery), // as selected
-      ),
+    list: ({ state, after = 0, limit }) =>
+      read('read deliveries', () => {
+        const rows = list.all(DELIVERY_STATES.indexOf(state), after, limit) as Omit<Delivery, 'state'>[]; // as selected
+        return rows.map((row) => ({ ...row, state }));
+      }),
 
     count: () =>
       read('count deliveries', () => ({
@@ -91,7 +92,7 @@ export function createDeliveryTable(session: SqliteSession, clock: Clock) {
         suspended: countSuspended.get() as number, // a count
       })),
 
-    replay: (request: Argument<'replay'>) => write('replay deliveries', () => replay(request)),
+    replay: (request) => write('replay deliveries', () => replay(request)),
   };
 }
 
@@ -173,25 +174,4 @@ function createReplay({ prefix: p, prepare }: SqliteSession) {
 /** Milliseconds. A sum with a time is a safe integer. */
 const UNLIMITED_DELAY = 2 ** 52;
 
-type ClaimedRow = readonly [
-  notification: string,
-  body: string,
-  attempts: number,
-  claims: number,
-  ...subscription: SubscriptionRow,
-];
-type ListedRow = readonly [number, string, string, Buffer, string, number, number, string | null];
-
-function readDelivery(row: ListedRow): Delivery {
-  const [seq, subscription, notification, account, channel, state, attempts, error] = row;
-  return {
-    seq,
-    subscription,
-    notification,
-    account: bufferToHex(account),
-    channel,
-    attempts,
-    error,
-    state: DELIVERY_STATES[state] as Delivery['state'], // the table checks the range
-  };
-}
+type ClaimedRow = SubscriptionRow & Pick<ClaimedDelivery, 'notification' | 'body' | 'attempt' | 'claim'>;

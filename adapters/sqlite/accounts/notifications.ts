@@ -5,17 +5,19 @@ import type {
   NewNotification,
   NotificationBatch,
   NotificationChange,
-  NotificationStore,
   ProgressMarker,
   StoredNotification,
 } from 'intentbook';
 import { DELIVERY_WINDOW } from 'intentbook/store-kit';
 import { createEpochStart } from '../events.ts';
-import { bufferToHex, toBytes } from '../rows.ts';
-import type { SqliteSession } from '../session.ts';
+import { toBytes, toHexText } from '../rows.ts';
+import type { AccountOperations, SqliteSession } from '../session.ts';
 
 /** Creates the operations on notifications. They are synchronous: a call has taken effect when it returns. */
-export function createNotificationTable(session: SqliteSession, clock: Clock) {
+export function createNotificationTable(
+  session: SqliteSession,
+  clock: Clock,
+): Omit<AccountOperations['notifications'], 'watch'> {
   const { prefix: p, prepare, read, write } = session;
   const progress = createFeedProgress(session);
   const find = prepare(`SELECT seq, account, type, at, visible FROM ${p}notifications WHERE id = ?`).raw();
@@ -37,13 +39,15 @@ export function createNotificationTable(session: SqliteSession, clock: Clock) {
   const list = prepare(
     `SELECT id, seq, at, body FROM ${p}notifications WHERE account = ? AND visible = 1 AND (at, seq) < (?, ?) ` +
       'ORDER BY at DESC, seq DESC LIMIT ?',
-  ).raw();
-  const columns = 'l.id, l.account, l.withdrawn, n.id, n.body';
+  );
+  const columns =
+    `l.id, ${toHexText('l.account')} AS account, iif(l.withdrawn = 1, 'withdrawn', 'notification') AS type, ` +
+    'n.id AS notification, n.body';
   const join = `${p}account_log l JOIN ${p}notifications n ON n.seq = l.notification`;
-  const after = prepare(`SELECT ${columns} FROM ${join} WHERE l.id > ? ORDER BY l.id LIMIT ?`).raw();
+  const after = prepare(`SELECT ${columns} FROM ${join} WHERE l.id > ? ORDER BY l.id LIMIT ?`);
   const afterOfAccount = prepare(
     `SELECT ${columns} FROM ${join} WHERE l.account = ? AND l.id > ? ORDER BY l.id LIMIT ?`,
-  ).raw();
+  );
 
   const getEpochStart = createEpochStart(session, 'account_log', clock);
   const getNextId = () => getEpochStart() ?? (newest.get() as number) + 1; // an integer, or coalesced to one
@@ -85,20 +89,19 @@ export function createNotificationTable(session: SqliteSession, clock: Clock) {
   }
 
   return {
-    cursor: (feed: string) => read('read a cursor', () => progress.cursor(feed)),
-    append: (batch: NotificationBatch) => write('write notifications', () => append(batch)),
-    list: ({ account, after: position, limit }: Parameters<NotificationStore['list']>[0]) =>
+    cursor: (feed) => read('read a cursor', () => progress.cursor(feed)),
+    append: (batch) => write('write notifications', () => append(batch)),
+    list: ({ account, after: position, limit }) =>
       read('read notifications', () => {
         const { at, seq } = position ?? { at: Number.MAX_SAFE_INTEGER, seq: Number.MAX_SAFE_INTEGER };
-        const rows = list.all(toBytes(account), at, seq, limit) as [string, number, number, string][]; // as selected
-        return rows.map(([id, seq, at, body]): StoredNotification => ({ id, seq, at, body }));
+        return list.all(toBytes(account), at, seq, limit) as StoredNotification[]; // as selected
       }),
-    marks: (feed: string, keys: readonly string[]) => read('read progress markers', () => progress.marks(feed, keys)),
+    marks: (feed, keys) => read('read progress markers', () => progress.marks(feed, keys)),
     last: () => read('read the account log', () => newest.get() as number), // an integer, or coalesced to one
-    after: (id: number, limit: number, account?: `0x${string}`) =>
+    after: (id, limit, account) =>
       read('read the account log', () => {
         const rows = account === undefined ? after.all(id, limit) : afterOfAccount.all(toBytes(account), id, limit);
-        return (rows as LogRow[]).map(readLogEntry); // the columns selected
+        return rows as AccountLogEntry[]; // the columns selected
       }),
   };
 }
@@ -128,14 +131,3 @@ function createFeedProgress({ prefix: p, prepare }: SqliteSession) {
 }
 
 type NotificationRow = readonly [seq: number, account: Buffer, type: string, at: number, visible: number];
-type LogRow = readonly [id: number, account: Buffer, withdrawn: number, notification: string, body: string];
-
-function readLogEntry([id, account, withdrawn, notification, body]: LogRow): AccountLogEntry {
-  return {
-    id,
-    account: bufferToHex(account),
-    type: withdrawn === 1 ? 'withdrawn' : 'notification',
-    notification,
-    body,
-  };
-}

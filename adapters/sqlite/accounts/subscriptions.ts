@@ -1,51 +1,25 @@
-import type {
-  Address,
-  InvitationLimit,
-  InvitationLimits,
-  NewSubscription,
-  SubscribeOutcome,
-  Subscription,
-  SubscriptionStore,
-  UsedNonce,
-} from 'intentbook';
-import { bufferToHex, toBytes } from '../rows.ts';
-import type { SqliteSession } from '../session.ts';
+import type { InvitationLimit, InvitationLimits, Subscription, UsedNonce } from 'intentbook';
+import { toBytes, toHexText } from '../rows.ts';
+import type { AccountOperations, SqliteSession } from '../session.ts';
 
-/** Columns of a subscription, in the order of {@link SubscriptionRow}. `s` is the table of subscriptions. */
+/** Columns of a {@link SubscriptionRow}. `s` is the table of subscriptions. */
 export const subscriptionColumns =
-  's.id, s.account, s.channel, s.target, s.types, s.active, s.secret, s.created_at, s.suspended, s.failing_since';
+  `s.id, ${toHexText('s.account')} AS account, s.channel, s.target, s.types, s.secret, s.created_at AS createdAt, ` +
+  `CASE WHEN s.active = 1 THEN 'active' WHEN s.suspended = 1 THEN 'suspended' ELSE 'pending' END AS state, ` +
+  's.failing_since AS failingSince';
 
-/** A subscription as the columns of {@link subscriptionColumns}. */
-export type SubscriptionRow = readonly [
-  id: string,
-  account: Buffer,
-  channel: string,
-  target: string,
-  types: string,
-  active: number,
-  secret: string | null,
-  createdAt: number,
-  suspended: number,
-  failingSince: number | null,
-];
+export type SubscriptionRow = Omit<Subscription, 'types' | 'failingSince'> & {
+  readonly types: string;
+  readonly failingSince: number | null;
+};
 
-export function readSubscription(row: SubscriptionRow): Subscription {
-  const [id, account, channel, target, types, active, secret, createdAt, suspended, failingSince] = row;
-  return {
-    id,
-    account: bufferToHex(account),
-    channel,
-    target,
-    types: JSON.parse(types),
-    state: active === 1 ? 'active' : suspended === 1 ? 'suspended' : 'pending',
-    secret,
-    createdAt,
-    ...(failingSince === null ? {} : { failingSince }),
-  };
+export function readSubscription({ types, failingSince, ...row }: SubscriptionRow): Subscription {
+  const subscription = { ...row, types: JSON.parse(types) };
+  return failingSince === null ? subscription : { ...subscription, failingSince };
 }
 
 /** Creates the operations on subscriptions. They are synchronous: a call has taken effect when it returns. */
-export function createSubscriptionTable(session: SqliteSession) {
+export function createSubscriptionTable(session: SqliteSession): AccountOperations['subscriptions'] {
   const { prefix: p, prepare, read, write } = session;
   const nonces = createNonces(session);
   const invitations = createInvitations(session);
@@ -54,15 +28,15 @@ export function createSubscriptionTable(session: SqliteSession) {
     `INSERT INTO ${p}subscriptions (id, account, channel, target, types, active, secret, created_at, token_hash, ` +
       'expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   );
-  const select = prepare(`SELECT ${columns} WHERE s.account = ? ORDER BY s.n`).raw();
+  const select = prepare(`SELECT ${columns} WHERE s.account = ? ORDER BY s.n`);
   const count = prepare(`SELECT count(*) FROM ${p}subscriptions WHERE account = ?`).pluck();
   const sweep = prepare(`DELETE FROM ${p}subscriptions WHERE active = 0 AND expires_at < ?`);
   const confirm = prepare(
     `UPDATE ${p}subscriptions SET active = 1, target = coalesce(?, target), expires_at = NULL ` +
       `WHERE token_hash = ? AND expires_at >= ? AND coalesce(?, target) <> '' RETURNING n`,
   ).pluck();
-  const findConfirmed = prepare(`SELECT ${columns} WHERE s.token_hash = ? AND s.active = 1`).raw();
-  const byNumber = prepare(`SELECT ${columns} WHERE s.n = ?`).raw();
+  const findConfirmed = prepare(`SELECT ${columns} WHERE s.token_hash = ? AND s.active = 1`);
+  const byNumber = prepare(`SELECT ${columns} WHERE s.n = ?`);
   const findSame = prepare(
     `SELECT n, active FROM ${p}subscriptions WHERE account = ? AND channel = ? AND target = ? AND n <> ? ` +
       `AND (active = 1 OR suspended = 1) AND target <> '' LIMIT 1`,
@@ -83,8 +57,8 @@ export function createSubscriptionTable(session: SqliteSession) {
   }
 
   return {
-    create: ({ subscription, confirmation, nonce, quota, invitation, now }: NewSubscription) =>
-      write('store a subscription', (): SubscribeOutcome => {
+    create: ({ subscription, confirmation, nonce, quota, invitation, now }) =>
+      write('store a subscription', () => {
         sweep.run(now);
         if (nonces.isUsed(nonce)) return { status: 'used' };
         const { id, account, channel, target, types, state, secret, createdAt } = subscription;
@@ -108,7 +82,7 @@ export function createSubscriptionTable(session: SqliteSession) {
         return { status: 'created' };
       }),
 
-    confirm: ({ tokenHash, now, target }: Parameters<SubscriptionStore['confirm']>[0]) =>
+    confirm: ({ tokenHash, now, target }) =>
       write('confirm a subscription', () => {
         // An integer column.
         const n = confirm.get(target ?? null, toBytes(tokenHash), now, target ?? null) as number | undefined;
@@ -116,18 +90,19 @@ export function createSubscriptionTable(session: SqliteSession) {
           const confirmed = findConfirmed.get(toBytes(tokenHash)) as SubscriptionRow | undefined; // as selected
           return confirmed && readSubscription(confirmed);
         }
-        const [, account, channel, to, types] = byNumber.get(n) as SubscriptionRow; // as selected
-        const [same, isActive] = (findSame.get(account, channel, to, n) ?? []) as [number?, number?]; // as selected
+        const { account, channel, target: to, types } = byNumber.get(n) as SubscriptionRow; // as selected
+        const found = findSame.get(toBytes(account), channel, to, n) ?? [];
+        const [same, isActive] = found as [number?, number?]; // as selected
         if (same !== undefined) removeByNumber(isActive === 1 ? n : same);
         return update(isActive === 1 && same !== undefined ? same : n, types);
       }),
 
-    list: (account: Address) =>
+    list: (account) =>
       // As selected.
       read('read subscriptions', () => (select.all(toBytes(account)) as SubscriptionRow[]).map(readSubscription)),
 
-    remove: ({ id, account, nonce, isUnsent }: Parameters<SubscriptionStore['remove']>[0]) =>
-      write('remove a subscription', (): 'removed' | 'missing' | 'used' => {
+    remove: ({ id, account, nonce, isUnsent }) =>
+      write('remove a subscription', () => {
         if (nonce !== undefined && nonces.isUsed(nonce)) return 'used';
         if (nonce !== undefined) nonces.markUsed(nonce);
         const n = find.get(id, toBytes(account));
