@@ -1,9 +1,10 @@
-import type { AuctionStore, Hex, StoredCompetition } from 'intentbook';
+import type { AuctionStore, CompleteCompetition, Hex, StoredAuction, StoredCompetition } from 'intentbook';
 import { toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 /** Creates the auction operations. Reads use the primary: a replica may lack the auction of a recent settlement. */
-export function createAuctionTable({ schema: s, prepare, read, write }: PostgresSession): AuctionStore {
+export function createAuctionTable(session: PostgresSession): AuctionStore {
+  const { schema: s, prepare, prepareObjects, read, write } = session;
   // The id follows from the stored ones, so one transaction at a time inserts.
   const lock = prepare(`LOCK TABLE ${s}.auctions IN SHARE ROW EXCLUSIVE MODE`);
   const insert = prepare<readonly [number]>(
@@ -13,9 +14,7 @@ export function createAuctionTable({ schema: s, prepare, read, write }: Postgres
   const deleteOldAuctions = prepare(
     `DELETE FROM ${s}.auctions WHERE id <= (SELECT id FROM ${s}.auctions ORDER BY id DESC LIMIT 1 OFFSET $1)`,
   );
-  const byId = prepare<readonly [id: number, block: number, prices: string]>(
-    `SELECT id, block, prices FROM ${s}.auctions WHERE id = $1`,
-  );
+  const byId = prepareObjects<StoredAuction>(`SELECT id, block, prices FROM ${s}.auctions WHERE id = $1`);
   const record = prepare<readonly [number]>(
     `INSERT INTO ${s}.competitions (auction, deadline, body, orders) VALUES ($1, $2, $3, $4) ` +
       'ON CONFLICT DO NOTHING RETURNING auction',
@@ -25,15 +24,17 @@ export function createAuctionTable({ schema: s, prepare, read, write }: Postgres
     `DELETE FROM ${s}.competitions WHERE auction <= ` +
       `(SELECT auction FROM ${s}.competitions ORDER BY auction DESC LIMIT 1 OFFSET $1)`,
   );
-  const columns = `SELECT auction, deadline, body FROM ${s}.competitions`;
-  const selectCompetition = prepare<readonly [deadline: number, body: string, orders: Hex | null]>(
-    `SELECT deadline, body, orders FROM ${s}.competitions WHERE auction = $1`,
+  const columns = `SELECT auction AS "auctionId", deadline, body FROM ${s}.competitions`;
+  const selectCompetition = prepareObjects<Omit<CompleteCompetition, 'orders'> & { readonly orders: Hex | null }>(
+    `SELECT auction AS "auctionId", deadline, body, orders FROM ${s}.competitions WHERE auction = $1`,
   );
   const selectLast = prepare<readonly [number]>(`SELECT coalesce(max(auction), 0) FROM ${s}.competitions`);
-  const selectNewest = prepare<CompetitionRow>(`${columns} WHERE deadline < $2 ORDER BY auction DESC LIMIT $1`);
+  const selectNewest = prepareObjects<StoredCompetition>(
+    `${columns} WHERE deadline < $2 ORDER BY auction DESC LIMIT $1`,
+  );
   // Few competitions wait for their deadline. `OFFSET 0` keeps the planner from reading all others before them.
-  const selectPending = prepare<CompetitionRow>(
-    `SELECT * FROM (${columns} WHERE deadline > $3 OFFSET 0) c WHERE deadline < $2 ORDER BY auction DESC LIMIT $1`,
+  const selectPending = prepareObjects<StoredCompetition>(
+    `SELECT * FROM (${columns} WHERE deadline > $3 OFFSET 0) c WHERE deadline < $2 ORDER BY "auctionId" DESC LIMIT $1`,
   );
 
   return {
@@ -46,11 +47,7 @@ export function createAuctionTable({ schema: s, prepare, read, write }: Postgres
         return row[0];
       }),
 
-    get: (id) =>
-      read('read an auction', async (run) => {
-        const [row] = await run(byId, id);
-        return row && { id: row[0], block: row[1], prices: row[2] };
-      }),
+    get: (id) => read('read an auction', async (run) => (await run(byId, id))[0]),
 
     record: ({ auctionId, deadline, body, orders }, keep) =>
       write('record a competition', async (run) => {
@@ -64,27 +61,17 @@ export function createAuctionTable({ schema: s, prepare, read, write }: Postgres
     competition: (auctionId) =>
       read('read a competition', async (run) => {
         const [row] = await run(selectCompetition, auctionId);
-        if (row === undefined) return undefined;
-        const [deadline, body, orders] = row;
-        return { auctionId, deadline, body, orders: orders ?? undefined };
+        return row && { ...row, orders: row.orders ?? undefined };
       }),
 
     lastCompetition: () =>
       read('read the id of the last competition', async (run) => (await run(selectLast))[0]?.[0] ?? 0),
 
     competitions: ({ limit, deadlineAbove, deadlineBelow = Number.MAX_SAFE_INTEGER }) =>
-      read('read competitions', async (run) => {
-        const rows =
-          deadlineAbove === undefined
-            ? await run(selectNewest, limit, deadlineBelow)
-            : await run(selectPending, limit, deadlineBelow, deadlineAbove);
-        return rows.map(readCompetition);
-      }),
+      read('read competitions', (run) =>
+        deadlineAbove === undefined
+          ? run(selectNewest, limit, deadlineBelow)
+          : run(selectPending, limit, deadlineBelow, deadlineAbove),
+      ),
   };
 }
-
-type CompetitionRow = readonly [auction: number, deadline: number, body: string];
-
-const readCompetition = ([auctionId, deadline, body]: CompetitionRow): StoredCompetition => {
-  return { auctionId, deadline, body };
-};

@@ -12,7 +12,7 @@ export interface PgQuery {
   readonly text: string;
   readonly values?: readonly unknown[];
   readonly name?: string;
-  readonly rowMode?: 'array';
+  readonly rowMode?: 'array' | undefined;
   /** Duration after which the store's own driver requests the cancellation, in milliseconds. */
   readonly limit?: number;
   readonly types?: { getTypeParser(oid: number, format?: 'text' | 'binary'): (text: string) => unknown };

@@ -37,19 +37,12 @@ export interface ProjectedRow extends KnownOrder {
   readonly onchainUser: Address | null;
 }
 
-type OrderStateRow = readonly [
-  key: Hex,
-  body: string,
-  scheme: number,
-  quotaClass: number,
-  cancelledOffChain: boolean,
-  placedOnChain: boolean,
-  phase: number,
-  validTo: number,
-  invalidated: boolean,
-  placement: string | null,
-  onchainUser: Address | null,
-];
+/** The row as it is stored: with codes. */
+type OrderStateRow = Omit<ProjectedRow, 'uid' | 'signingScheme' | 'quotaClass' | 'expiryRecorded'> & {
+  readonly key: Hex;
+  readonly scheme: number;
+  readonly quota: number;
+};
 
 /** New state of a row, and the increment of its version. */
 interface Change {
@@ -59,10 +52,11 @@ interface Change {
 }
 
 /** Creates the writes of order rows with the effects of chain events, in a transaction that has locked the owners. */
-export function createOrderProjectionTable({ schema: s, prepare }: PostgresSession) {
-  const selectOrders = prepare<OrderStateRow>(
-    'SELECT o.key, o.body, o.signing_scheme, o.quota_class, o.cancelled_off_chain, o.placed_on_chain, o.phase, o.valid_to, ' +
-      `o.invalidated, o.placement, o.onchain_user FROM ${ordersByKey(s, '$1::bytea[]')}`,
+export function createOrderProjectionTable({ schema: s, prepare, prepareObjects }: PostgresSession) {
+  const selectOrders = prepareObjects<OrderStateRow>(
+    'SELECT o.key, o.body, o.signing_scheme AS scheme, o.quota_class AS quota, o.cancelled_off_chain AS "cancelledOffChain", ' +
+      'o.placed_on_chain AS "placedOnChain", o.phase, o.valid_to AS "validTo", o.invalidated, o.placement, ' +
+      `o.onchain_user AS "onchainUser" FROM ${ordersByKey(s, '$1::bytea[]')}`,
   );
   const insert = prepare(
     `INSERT INTO ${s}.orders (key, owner, sell_token, buy_token, created, valid_to, signing_scheme, phase, quota_class, ` +
@@ -183,7 +177,7 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
   return {
     async find(run: Query, uids: readonly Hex[]): Promise<ReadonlyMap<Hex, ProjectedRow>> {
       const rows = uids.length === 0 ? [] : await run(selectOrders, toByteArray(uids.map(toKey)));
-      return new Map(rows.map((row) => [toUid(row[0]), readProjectedRow(row)]));
+      return new Map(rows.map(readProjectedRow).map((row) => [row.uid, row]));
     },
 
     /** Writes a projection. @param before - The rows from which it was computed. */
@@ -239,32 +233,13 @@ export function createOrderProjectionTable({ schema: s, prepare }: PostgresSessi
   };
 }
 
-function readProjectedRow([
-  key,
-  body,
-  scheme,
-  quotaClass,
-  cancelledOffChain,
-  placedOnChain,
-  phase,
-  validTo,
-  invalidated,
-  placement,
-  onchainUser,
-]: OrderStateRow): ProjectedRow {
+function readProjectedRow({ key, scheme, quota, ...row }: OrderStateRow): ProjectedRow {
   return {
+    ...row,
     uid: toUid(key),
-    body,
-    cancelledOffChain,
-    placedOnChain,
-    phase,
-    validTo,
-    invalidated,
-    placement,
-    onchainUser,
-    expiryRecorded: PHASES[phase]?.expiryRecorded ?? false,
+    expiryRecorded: PHASES[row.phase]?.expiryRecorded ?? false,
     signingScheme: getScheme(scheme),
-    quotaClass: getQuotaClass(quotaClass),
+    quotaClass: getQuotaClass(quota),
   };
 }
 

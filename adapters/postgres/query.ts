@@ -2,19 +2,21 @@ import { StoreError } from 'intentbook';
 import { getErrorCode, type PgClient, type PgPool, type PgPoolClient, TIMEOUTS } from './database-driver.ts';
 import { TYPES } from './rows.ts';
 
-/** Statement with the type of its rows. Rows are arrays in the order of the columns. */
-export interface Statement<Row extends readonly unknown[] = readonly unknown[]> {
+/** Statement with the type of its rows. Default: rows are arrays in the order of the columns. */
+export interface Statement<Row = readonly unknown[]> {
   readonly text: string;
   readonly name?: string;
+  /** `undefined` for rows that are objects with the names of the columns. */
+  readonly rowMode?: undefined;
   /** Only for type inference: no statement contains a row. */
   readonly row?: Row;
 }
 
 /** Runs statements, on any connection or on that of an open transaction. */
-export type Query = <Row extends readonly unknown[]>(
+export type Query = <Row = readonly unknown[]>(
   statement: Statement<Row>,
   ...values: readonly unknown[]
-) => Promise<readonly Row[]>;
+) => Promise<Row[]>;
 
 /** Thrown if a commit was sent and the server did not report its outcome. */
 export class CommitOutcomeUnknown extends Error {
@@ -150,8 +152,8 @@ function isReusable(cause: unknown): boolean {
 export function createQuery(client: PgClient, limit?: number): Query {
   const options = { rowMode: 'array', types: TYPES, ...(limit === undefined ? {} : { limit }) } as const;
   return async (statement, ...values) => {
-    const { rows } = await client.query({ ...statement, values, ...options });
-    return rows as never; // arrays of the selected columns, as the type of the statement declares
+    const { rows } = await client.query({ ...options, ...statement, values });
+    return rows as never; // the selected columns, as the type of the statement declares
   };
 }
 

@@ -11,6 +11,8 @@ export interface PostgresSession {
   readonly schema: string;
   /** Returns a statement that each connection prepares on its first run. */
   prepare<Row extends readonly unknown[]>(text: string): Statement<Row>;
+  /** The same for rows that are objects with the names of the columns. */
+  prepareObjects<Row extends object>(text: string): Statement<Row>;
   /** Runs one or a few statements that only read. They are retried after a conflict. */
   read<T>(operation: string, work: (run: Query) => Promise<T>): Promise<T>;
   /**
@@ -93,6 +95,7 @@ export function openSession(
       statements.set(text, statement);
       return statement as Statement<never>; // the caller declares the type of the rows
     },
+    prepareObjects: (text) => ({ ...session.prepare<never>(text), rowMode: undefined }),
     read: (operation, work) => retryRequest(operation, (_, run) => work(run)),
     async call(operation, work, { repeatable = false } = {}) {
       if (strict) return session.write(operation, work);
@@ -258,7 +261,7 @@ async function runInSavepoint<T>(client: PgClient, work: (run: Query) => Promise
   try {
     const run = createQuery(client);
     // Without names: the host, or a pooler between two transactions, may have discarded prepared statements.
-    const result = await work(({ text }, ...values) => run({ text }, ...values));
+    const result = await work(({ name: _, ...statement }, ...values) => run(statement, ...values));
     await client.query({ text: 'RELEASE SAVEPOINT intentbook' });
     return result;
   } catch (cause) {

@@ -1,13 +1,11 @@
 import type { Task, TaskChange, TaskStore } from 'intentbook';
 import type { PostgresSession } from './session.ts';
 
-type TaskRow = readonly [kind: string, key: string, due: number, version: number, value: string];
-
 /** Creates the operations on tasks. Reads use the primary: a replica may lack the newest state of a task. */
-export function createTaskTable({ schema: s, prepare, read, write }: PostgresSession): TaskStore {
+export function createTaskTable({ schema: s, prepare, prepareObjects, read, write }: PostgresSession): TaskStore {
   const columns = 'kind, key, due, version, value';
-  const select = prepare<TaskRow>(`SELECT ${columns} FROM ${s}.tasks WHERE kind = $1 AND key = ANY($2::text[])`);
-  const selectDue = prepare<TaskRow>(
+  const select = prepareObjects<Task>(`SELECT ${columns} FROM ${s}.tasks WHERE kind = $1 AND key = ANY($2::text[])`);
+  const selectDue = prepareObjects<Task>(
     `SELECT ${columns} FROM ${s}.tasks WHERE kind = $1 AND due < $2 ORDER BY due, key LIMIT $3`,
   );
   const countAll = prepare<readonly [number]>(`SELECT count(*) FROM ${s}.tasks WHERE kind = $1`);
@@ -36,10 +34,8 @@ export function createTaskTable({ schema: s, prepare, read, write }: PostgresSes
   );
 
   return {
-    get: (kind, keys) =>
-      read('read tasks', async (run) => (keys.length === 0 ? [] : (await run(select, kind, keys)).map(toTask))),
-    due: (kind, before, limit) =>
-      read('read due tasks', async (run) => (await run(selectDue, kind, before, limit)).map(toTask)),
+    get: (kind, keys) => read('read tasks', async (run) => (keys.length === 0 ? [] : run(select, kind, keys))),
+    due: (kind, before, limit) => read('read due tasks', (run) => run(selectDue, kind, before, limit)),
 
     write: (requested) =>
       write('change tasks', async (run) => {
@@ -61,5 +57,3 @@ export function createTaskTable({ schema: s, prepare, read, write }: PostgresSes
 }
 
 const toRecord = ({ kind, key, version, to }: TaskChange, n: number) => ({ n, kind, key, version, ...to });
-
-const toTask = ([kind, key, due, version, value]: TaskRow): Task => ({ kind, key, due, version, value });

@@ -1,12 +1,10 @@
-import type { Address, Affiliate, AffiliateStore } from 'intentbook';
+import type { Affiliate, AffiliateStore } from 'intentbook';
 import { toBytes } from '../rows.ts';
 import type { PostgresSession } from '../session.ts';
 import type { AcquireLock } from './serial-lock.ts';
 
-type AffiliateRow = readonly [wallet: Address, code: string, created: number];
-
 export function createAffiliateTable(
-  { schema: s, prepare, read, write }: PostgresSession,
+  { schema: s, prepare, prepareObjects, read, write }: PostgresSession,
   acquireLock: AcquireLock,
 ): AffiliateStore {
   const findConflicts = prepare<readonly [bound: boolean, used: boolean, taken: boolean]>(
@@ -18,12 +16,9 @@ export function createAffiliateTable(
   const insertSignatures = prepare(
     `INSERT INTO ${s}.used_signatures (hash) VALUES (sha256($1::bytea)), (sha256($2::bytea)) ON CONFLICT DO NOTHING`,
   );
-  const columns = `SELECT wallet, code, created FROM ${s}.affiliates`;
-  const byWallet = prepare<AffiliateRow>(`${columns} WHERE wallet = $1`);
-  const byCode = prepare<AffiliateRow>(`${columns} WHERE code = $1`);
-
-  const readOne = (row: AffiliateRow | undefined): Affiliate | undefined =>
-    row && { walletAddress: row[0], code: row[1], createdAt: row[2] };
+  const columns = `SELECT wallet AS "walletAddress", code, created AS "createdAt" FROM ${s}.affiliates`;
+  const byWallet = prepareObjects<Affiliate>(`${columns} WHERE wallet = $1`);
+  const byCode = prepareObjects<Affiliate>(`${columns} WHERE code = $1`);
 
   return {
     register: ({ walletAddress, code, createdAt, digest, signedMessage }) =>
@@ -39,7 +34,7 @@ export function createAffiliateTable(
         await run(insertSignatures, ...signed);
         return { status: 'registered' };
       }),
-    byWallet: (wallet) => read('read an affiliate', async (run) => readOne((await run(byWallet, toBytes(wallet)))[0])),
-    byCode: (code) => read('read an affiliate', async (run) => readOne((await run(byCode, code))[0])),
+    byWallet: (wallet) => read('read an affiliate', async (run) => (await run(byWallet, toBytes(wallet)))[0]),
+    byCode: (code) => read('read an affiliate', async (run) => (await run(byCode, code))[0]),
   };
 }

@@ -1,4 +1,4 @@
-import type { Address, ClaimedDelivery, Delivery, DeliveryStore } from 'intentbook';
+import type { Address, ClaimedDelivery, Delivery, DeliveryCounts, DeliveryStore } from 'intentbook';
 import { CLAIM_WINDOW, DELIVERY_WINDOW, type DueDelivery, selectDeliveries } from 'intentbook/store-kit';
 import type { Query } from '../query.ts';
 import { toBytes } from '../rows.ts';
@@ -31,34 +31,10 @@ const UNLIMITED_DELAY = 2 ** 52;
 /** Maximum number of rounds of a claim. Each further round follows after another process has taken deliveries. */
 const MAX_ROUNDS = 10;
 
-type LaneRow = readonly [
-  channel: string,
-  reliable: boolean,
-  next: number | null,
-  subscription: string | null,
-  head: number,
-  due: number,
-  account: Address,
-];
+/** A lane, and one of its deliveries; `id` is null if none is due. */
+type LaneRow = DueDelivery & { readonly id: string | null; readonly next: number | null };
 
-type ClaimedRow = readonly [
-  seq: number,
-  notification: string,
-  body: string,
-  attempts: number,
-  claims: number,
-  ...subscription: PgSubscriptionRow,
-];
-
-type DeliveryRow = readonly [
-  seq: number,
-  subscription: string,
-  notification: string,
-  account: Address,
-  channel: string,
-  attempts: number,
-  error: string | null,
-];
+type ClaimedRow = PgSubscriptionRow & Omit<ClaimedDelivery, 'subscription' | 'isReliable'>;
 
 type Argument<Method extends keyof DeliveryStore> = Parameters<DeliveryStore[Method]>[0];
 
@@ -98,7 +74,7 @@ export function createOutbox({ schema: s, prepare }: PostgresSession, now: () =>
 
 /** Creates the delivery operations for any number of processes: each waits for a claim of another one. */
 export function createDeliveryTable(
-  { schema: s, prepare, read, write }: PostgresSession,
+  { schema: s, prepare, prepareObjects, read, write }: PostgresSession,
   acquireLock: AcquireLock,
   getTime: () => number,
 ): DeliveryStore {
@@ -109,12 +85,12 @@ export function createDeliveryTable(
   const window = (condition: string) =>
     `(SELECT w.id, w.head, w.head_due, w.account ${ofLane} AND ${condition} AND w.account <> ALL($3::bytea[]) ` +
     `AND l.channel || ' ' || l.reliable <> ALL($4::text[]) ${inOrder} LIMIT ${CLAIM_WINDOW})`;
-  const find = prepare<LaneRow>(
+  const find = prepareObjects<LaneRow>(
     `WITH RECURSIVE lanes AS ((SELECT w.channel, w.reliable ${heads} ${inOrder} LIMIT 1) UNION ALL ` +
       `SELECT n.* FROM lanes l CROSS JOIN LATERAL (SELECT w.channel, w.reliable ${heads} ` +
       `AND (w.channel, w.reliable) > (l.channel, l.reliable) ${inOrder} LIMIT 1) n) ` +
-      `SELECT l.channel, l.reliable, (SELECT w.head_due ${ofLane} AND w.head_due > $1 AND w.head_due <= $2 ` +
-      `${inOrder} LIMIT 1), d.id, d.head, d.head_due, d.account FROM lanes l LEFT JOIN LATERAL ` +
+      `SELECT l.channel, l.reliable AS "isReliable", (SELECT w.head_due ${ofLane} AND w.head_due > $1 AND w.head_due <= $2 ` +
+      `${inOrder} LIMIT 1) AS next, d.id, d.head AS seq, d.head_due AS due, d.account FROM lanes l LEFT JOIN LATERAL ` +
       `(SELECT * FROM (${window('w.head_due <= $1')} UNION ALL ${window('w.head_due > $2')}) u ` +
       `ORDER BY head_due, head LIMIT ${CLAIM_WINDOW}) d ON true`,
   );
@@ -123,10 +99,10 @@ export function createDeliveryTable(
     `SELECT w.head FROM ${s}.subscriptions w JOIN unnest($1::text[], $2::bigint[], $3::bigint[]) f (id, head, due) ` +
       'ON f.id = w.id WHERE w.head = f.head AND w.head_due = f.due ORDER BY w.id FOR NO KEY UPDATE OF w',
   );
-  const take = prepare<ClaimedRow>(
+  const take = prepareObjects<ClaimedRow>(
     `WITH taken AS (UPDATE ${s}.deliveries SET attempts = attempts + 1, claims = claims + 1, due = $2 ` +
       'WHERE seq = ANY($1::bigint[]) RETURNING seq, subscription, notification, attempts, claims) ' +
-      `SELECT t.seq, t.notification, n.body, t.attempts, t.claims, ${subscriptionColumns} FROM taken t ` +
+      `SELECT t.seq, t.notification, n.body, t.attempts AS attempt, t.claims AS claim, ${subscriptionColumns} FROM taken t ` +
       `JOIN ${s}.notifications n ON n.id = t.notification JOIN ${s}.subscriptions w ON w.id = t.subscription ` +
       'ORDER BY array_position($1::bigint[], t.seq)',
   );
@@ -153,14 +129,14 @@ export function createDeliveryTable(
   );
   const suspend = prepare(`UPDATE ${s}.subscriptions SET active = false, suspended = true WHERE id = $1`);
   const endPending = prepare(`${update} state = ${DEAD}, error = $2 WHERE subscription = $1 AND state = ${PENDING}`);
-  const list = prepare<DeliveryRow>(
+  const list = prepareObjects<Omit<Delivery, 'state'>>(
     `SELECT d.seq, d.subscription, d.notification, w.account, w.channel, d.attempts, d.error FROM ${s}.deliveries d ` +
       `JOIN ${s}.subscriptions w ON w.id = d.subscription WHERE d.state = $1 AND d.seq > $2 ORDER BY d.seq LIMIT $3`,
   );
-  const count = prepare<readonly [pending: number, dead: number, suspended: number]>(
-    `SELECT (SELECT count(*) FROM ${s}.deliveries WHERE state = ${PENDING}), ` +
-      `(SELECT count(*) FROM ${s}.deliveries WHERE state = ${DEAD}), ` +
-      `(SELECT count(*) FROM ${s}.subscriptions WHERE suspended)`,
+  const count = prepareObjects<DeliveryCounts>(
+    `SELECT (SELECT count(*) FROM ${s}.deliveries WHERE state = ${PENDING}) AS pending, ` +
+      `(SELECT count(*) FROM ${s}.deliveries WHERE state = ${DEAD}) AS dead, ` +
+      `(SELECT count(*) FROM ${s}.subscriptions WHERE suspended) AS suspended`,
   );
   const replay = prepare<readonly [string]>(
     `WITH replayed AS (UPDATE ${s}.deliveries d SET state = CASE WHEN n.visible THEN ${PENDING} ELSE ${DROPPED} END, ` +
@@ -179,32 +155,19 @@ export function createDeliveryTable(
     const { now, until, maxDelay = UNLIMITED_DELAY, busyAccounts = [], lanes = [] } = request;
     const closed = lanes.flatMap((lane) => (lane.limit > 0 ? [] : [`${lane.channel} ${lane.isReliable}`]));
     const rows = await run(find, now, now + maxDelay, busyAccounts.map(toBytes), closed);
-    const due = rows.flatMap(([channel, isReliable, , id, seq, at, account]) =>
-      id === null ? [] : [{ channel, isReliable, id, seq, due: at, account } satisfies DueDelivery & { id: string }],
-    );
+    const due = rows.flatMap(({ id, ...row }) => (id === null ? [] : [{ ...row, id }]));
     const selected = selectDeliveries(due, request);
-    const times = rows.flatMap(([, , next]) => (next === null ? [] : [next]));
+    const times = rows.flatMap(({ next }) => next ?? []);
     if (selected.length === 0) return { claimed: [], times, isComplete: true };
     const columns = [selected.map(({ id }) => id), selected.map(({ seq }) => seq), selected.map((each) => each.due)];
     const locked = new Set((await run(lock, ...columns)).map(([head]) => head));
     const taken = selected.filter(({ seq }) => locked.has(seq));
-    const claimed = (
-      await run(
-        take,
-        taken.map(({ seq }) => seq),
-        until,
-      )
-    ).map(
-      ([seq, notification, body, attempt, claim, ...row], i): ClaimedDelivery => ({
-        seq,
-        subscription: readSubscription(row),
-        notification,
-        body,
-        attempt,
-        claim,
-        isReliable: taken[i]?.isReliable === true,
-      }),
-    );
+    const seqs = taken.map(({ seq }) => seq);
+    const claimed = (await run(take, seqs, until)).map((row, i): ClaimedDelivery => {
+      const { seq, notification, body, attempt, claim, ...subscription } = row;
+      const isReliable = taken[i]?.isReliable === true;
+      return { seq, subscription: readSubscription(subscription), notification, body, attempt, claim, isReliable };
+    });
     if (claimed.length > 0 && until > now && until <= now + maxDelay) times.push(until);
     return { claimed, times, isComplete: taken.length === selected.length };
   }
@@ -241,24 +204,13 @@ export function createDeliveryTable(
     list: ({ state, after = 0, limit }) =>
       read('list deliveries', async (run) => {
         const rows = await run(list, STATES.indexOf(state), after, limit);
-        return rows.map(
-          ([seq, subscription, notification, account, channel, attempts, error]): Delivery => ({
-            seq,
-            subscription,
-            notification,
-            account,
-            channel,
-            state,
-            attempts,
-            error,
-          }),
-        );
+        return rows.map((row) => ({ ...row, state }));
       }),
 
     count: () =>
       read('count deliveries', async (run) => {
-        const [pending = 0, deadCount = 0, suspended = 0] = (await run(count))[0] ?? [];
-        return { pending, dead: deadCount, suspended };
+        const [counts = { pending: 0, dead: 0, suspended: 0 }] = await run(count);
+        return counts;
       }),
 
     replay: ({ seqs, now }) =>

@@ -6,6 +6,8 @@ import type {
   NotificationBatch,
   NotificationChange,
   NotificationStore,
+  ProgressMarker,
+  StoredNotification,
 } from 'intentbook';
 import { XID } from '../log-epoch.ts';
 import type { Query } from '../query.ts';
@@ -13,9 +15,6 @@ import { toBytes } from '../rows.ts';
 import type { PostgresSession } from '../session.ts';
 import type { AddedDelivery, Outbox } from './deliveries.ts';
 import { type AcquireLock, getOrigin } from './serial-lock.ts';
-
-type NotificationRow = readonly [id: string, visible: boolean, account: Address, type: string, at: number];
-type LogRow = readonly [id: number, withdrawn: boolean, account: Address, notification: string, body: string];
 
 /** State of a notification within a batch. */
 interface BatchNotification extends Pick<NewNotification, 'id' | 'account'> {
@@ -42,7 +41,7 @@ interface Entry {
  * @param onAppended - Called after entries were appended to the log. A failure does not affect the result.
  */
 export function createNotificationTable(
-  { schema: s, prepare, read, write }: PostgresSession,
+  { schema: s, prepare, prepareObjects, read, write }: PostgresSession,
   acquireLock: AcquireLock,
   outbox: Outbox,
   onAppended: () => Promise<void>,
@@ -51,7 +50,7 @@ export function createNotificationTable(
   const setCursor = prepare(
     `INSERT INTO ${s}.feeds (feed, cursor) VALUES ($1, $2) ON CONFLICT (feed) DO UPDATE SET cursor = excluded.cursor`,
   );
-  const selectNotifications = prepare<NotificationRow>(
+  const selectNotifications = prepareObjects<BatchNotification>(
     `SELECT id, visible, account, type, at FROM ${s}.notifications WHERE id = ANY($1::text[])`,
   );
   const insert = prepare(
@@ -73,20 +72,21 @@ export function createNotificationTable(
       'ON CONFLICT (feed, key) DO UPDATE SET value = excluded.value',
   );
   const deleteMarkers = prepare(`DELETE FROM ${s}.progress_markers WHERE feed = $1 AND key = ANY($2::text[])`);
-  const selectMarkers = prepare<readonly [string, string]>(
+  const selectMarkers = prepareObjects<ProgressMarker>(
     `SELECT key, value FROM ${s}.progress_markers WHERE feed = $1 AND key = ANY($2::text[])`,
   );
   const page = 'ORDER BY at DESC, seq DESC LIMIT';
   const listed = `SELECT id, seq, at, body FROM ${s}.notifications WHERE visible AND account = $1`;
-  type ListRow = readonly [id: string, seq: number, at: number, body: string];
-  const newest = prepare<ListRow>(`${listed} ${page} $2`);
-  const further = prepare<ListRow>(`${listed} AND (at, seq) < ($3, $4) ${page} $2`);
+  const newest = prepareObjects<StoredNotification>(`${listed} ${page} $2`);
+  const further = prepareObjects<StoredNotification>(`${listed} AND (at, seq) < ($3, $4) ${page} $2`);
   const last = prepare<readonly [number]>(`SELECT last FROM ${s}.locks WHERE name = 'log'`);
   const logged =
-    `SELECT l.id, l.withdrawn, l.account, l.notification, n.body FROM ${s}.log l ` +
-    `JOIN ${s}.notifications n ON n.id = l.notification`;
-  const selectLog = prepare<LogRow>(`${logged} WHERE l.id > $1 ORDER BY l.id LIMIT $2`);
-  const selectAccountLog = prepare<LogRow>(`${logged} WHERE l.account = $3 AND l.id > $1 ORDER BY l.id LIMIT $2`);
+    `SELECT l.id, CASE WHEN l.withdrawn THEN 'withdrawn' ELSE 'notification' END AS type, l.account, l.notification, n.body ` +
+    `FROM ${s}.log l JOIN ${s}.notifications n ON n.id = l.notification`;
+  const selectLog = prepareObjects<AccountLogEntry>(`${logged} WHERE l.id > $1 ORDER BY l.id LIMIT $2`);
+  const selectAccountLog = prepareObjects<AccountLogEntry>(
+    `${logged} WHERE l.account = $3 AND l.id > $1 ORDER BY l.id LIMIT $2`,
+  );
 
   async function append(run: Query, batch: NotificationBatch): Promise<AppendOutcome> {
     const { feed, after, through, changes, marks = [] } = batch;
@@ -111,9 +111,7 @@ export function createNotificationTable(
   async function apply(run: Query, changes: readonly NotificationChange[], lastId: number): Promise<readonly Entry[]> {
     const ids = [...new Set(changes.map((change) => (change.type === 'notify' ? change.notification.id : change.id)))];
     const rows = await run(selectNotifications, ids);
-    const byId = new Map<string, BatchNotification>(
-      rows.map(([id, visible, account, type, at]) => [id, { id, visible, account, type, at }]),
-    );
+    const byId = new Map(rows.map((row) => [row.id, row]));
     const { entries, shown, hidden } = planEntries(changes, byId, lastId);
     if (entries.length === 0) return entries;
     const all = [...byId.values()];
@@ -164,31 +162,14 @@ export function createNotificationTable(
     list: ({ account, after, limit }) =>
       read('list notifications', async (run) => {
         const bytes = toBytes(account);
-        const rows =
-          after === undefined ? await run(newest, bytes, limit) : await run(further, bytes, limit, after.at, after.seq);
-        return rows.map(([id, seq, at, body]) => ({ id, seq, at, body }));
+        return after === undefined ? run(newest, bytes, limit) : run(further, bytes, limit, after.at, after.seq);
       }),
-    marks: (feed, keys) =>
-      read('read progress markers', async (run) =>
-        (await run(selectMarkers, feed, keys)).map(([key, value]) => ({ key, value })),
-      ),
+    marks: (feed, keys) => read('read progress markers', (run) => run(selectMarkers, feed, keys)),
     last: () => read('read the account log', async (run) => (await run(last))[0]?.[0] ?? 0),
     after: (id, limit, account) =>
-      read('read the account log', async (run) => {
-        const rows =
-          account === undefined
-            ? await run(selectLog, id, limit)
-            : await run(selectAccountLog, id, limit, toBytes(account));
-        return rows.map(
-          ([entry, withdrawn, owner, notification, body]): AccountLogEntry => ({
-            id: entry,
-            account: owner,
-            type: withdrawn ? 'withdrawn' : 'notification',
-            notification,
-            body,
-          }),
-        );
-      }),
+      read('read the account log', (run) =>
+        account === undefined ? run(selectLog, id, limit) : run(selectAccountLog, id, limit, toBytes(account)),
+      ),
   };
 }
 

@@ -1,42 +1,26 @@
-import type {
-  Address,
-  InvitationLimit,
-  InvitationLimits,
-  Subscription,
-  SubscriptionStore,
-  UsedNonce,
-} from 'intentbook';
+import type { InvitationLimit, InvitationLimits, Subscription, SubscriptionStore, UsedNonce } from 'intentbook';
 import type { Query } from '../query.ts';
 import { toBytes } from '../rows.ts';
 import type { PostgresSession } from '../session.ts';
 import type { AcquireLock } from './serial-lock.ts';
 
-/** Columns of a subscription. `w` is the table of subscriptions. */
+/** Columns of a {@link PgSubscriptionRow}. `w` is the table of subscriptions. */
 export const subscriptionColumns =
-  'w.id, w.account, w.channel, w.target, array_to_json(w.types)::text, w.active, w.secret, w.created, w.suspended, ' +
-  'w.failing_since';
+  'w.id, w.account, w.channel, w.target, array_to_json(w.types)::text AS types, w.secret, w.created AS "createdAt", ' +
+  `CASE WHEN w.active THEN 'active' WHEN w.suspended THEN 'suspended' ELSE 'pending' END AS state, ` +
+  'w.failing_since AS "failingSince"';
 
-export type PgSubscriptionRow = readonly [
-  id: string,
-  account: Address,
-  channel: string,
-  target: string,
-  types: string,
-  active: boolean,
-  secret: string | null,
-  created: number,
-  suspended: boolean,
-  failingSince: number | null,
-];
+export type PgSubscriptionRow = Omit<Subscription, 'types' | 'failingSince'> & {
+  readonly types: string;
+  readonly failingSince: number | null;
+};
 
-export function readSubscription(row: PgSubscriptionRow): Subscription {
-  const [id, account, channel, target, types, active, secret, createdAt, suspended, failingSince] = row;
-  const state = active ? 'active' : suspended ? 'suspended' : 'pending';
-  const subscription = { id, account, channel, target, types: JSON.parse(types), state, secret, createdAt } as const;
+export function readSubscription({ types, failingSince, ...row }: PgSubscriptionRow): Subscription {
+  const subscription = { ...row, types: JSON.parse(types) };
   return failingSince === null ? subscription : { ...subscription, failingSince };
 }
 
-function prepareStatements({ prepare, schema: s }: PostgresSession) {
+function prepareStatements({ prepare, prepareObjects, schema: s }: PostgresSession) {
   type Counts = readonly [ofTarget: number, ofDomain: number, ofChannel: number, ofAccount: number, ofClient: number];
   return {
     deleteExpiredPending: prepare(`DELETE FROM ${s}.subscriptions WHERE NOT active AND token_expires < $1`),
@@ -61,21 +45,21 @@ function prepareStatements({ prepare, schema: s }: PostgresSession) {
       `UPDATE ${s}.invitations SET channel = '' WHERE (channel, target, account, sent) = ` +
         `(SELECT channel, target, account, created FROM ${s}.subscriptions WHERE id = $1 AND account = $2)`,
     ),
-    confirm: prepare<PgSubscriptionRow>(
+    confirm: prepareObjects<PgSubscriptionRow>(
       `UPDATE ${s}.subscriptions w SET active = true, target = coalesce($3, target), ` +
         `token_expires = NULL WHERE token_hash = $1 AND token_expires >= $2 AND coalesce($3, target) <> '' RETURNING ${subscriptionColumns}`,
     ),
-    findConfirmed: prepare<PgSubscriptionRow>(
+    findConfirmed: prepareObjects<PgSubscriptionRow>(
       `SELECT ${subscriptionColumns} FROM ${s}.subscriptions w WHERE w.token_hash = $1 AND w.active`,
     ),
-    list: prepare<PgSubscriptionRow>(
+    list: prepareObjects<PgSubscriptionRow>(
       `SELECT ${subscriptionColumns} FROM ${s}.subscriptions w WHERE w.account = $1 ORDER BY w.ordinal`,
     ),
     findSame: prepare<readonly [id: string, active: boolean]>(
       `SELECT id, active FROM ${s}.subscriptions WHERE account = $1 AND channel = $2 AND target = $3 AND id <> $4 ` +
         `AND (active OR suspended) AND target <> ''`,
     ),
-    setTypes: prepare<PgSubscriptionRow>(
+    setTypes: prepareObjects<PgSubscriptionRow>(
       `UPDATE ${s}.subscriptions w SET types = $2 WHERE id = $1 RETURNING ${subscriptionColumns}`,
     ),
     remove: prepare(`DELETE FROM ${s}.subscriptions WHERE id = $1 AND account = $2 RETURNING 1`),
