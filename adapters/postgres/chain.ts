@@ -1,13 +1,9 @@
 import {
-  type ApplyOutcome,
   type BlockRef,
   type ChainEvent,
-  type ChainEventBatch,
-  type ChainProgress,
+  type ChainStore,
   type Hex,
   type OrderChainEvent,
-  type RollbackOutcome,
-  type RollbackRequest,
   UNKNOWN_HASH,
 } from 'intentbook';
 import {
@@ -52,52 +48,63 @@ export function createChainStore(session: PostgresSession, chainEvents: PgChainE
    * Locks the owners of the affected orders. An insert locks them too, so neither misses the other. Their rows also
    * change, so that a transaction of the host with stricter isolation and an older snapshot cannot lock them.
    */
-  async function lockAffected(run: Query, changed: readonly ChainEvent[]): Promise<readonly Hex[]> {
-    const uids = getAffectedUids(changed);
-    await lockOwners(run, uids);
-    return uids;
-  }
-
   async function lockOwners(run: Query, uids: readonly Hex[]): Promise<void> {
     const locked = await owners.lock(run, uids.map(getOwner));
     if (locked.size > 0) await run(touchOwners, toByteArray([...locked].map(toBytes)));
   }
 
-  /** Stores events whose positions are free, in place of removed ones, and projects the orders that they affect. */
-  async function add(
+  /** Updates orders after a change of their chain events. @param getBefore - Returns the earlier events of an order. */
+  async function project(
     run: Query,
-    events: readonly ChainEvent[],
+    uids: readonly Hex[],
     at: number,
-    removed: readonly ChainEvent[] = [],
+    getBefore: (uid: Hex, after: readonly OrderChainEvent[]) => readonly OrderChainEvent[],
+    pendingValidity?: number,
   ): Promise<void> {
-    const uids = await lockAffected(run, [...removed, ...events]);
-    await chainEvents.add(run, events);
-    const added = new Set(events.map(formatLogPosition));
     const [orders, stored] = [await projection.find(run, uids), await chainEvents.listByOrders(run, uids)];
     const affected = uids.map((uid) => {
       const after = stored.get(uid) ?? [];
-      const kept = after.filter((event) => !added.has(formatLogPosition(event)));
-      const replaced = removed.filter(isOrderChainEvent).filter((event) => event.uid === uid);
-      return { uid, order: orders.get(uid), before: [...kept, ...replaced].sort(compareLogPositions), after };
+      return { uid, order: orders.get(uid), before: getBefore(uid, after), after };
     });
-    await projection.write(run, projectOrderState(affected, at), orders);
+    await projection.write(run, projectOrderState(affected, at, pendingValidity), orders);
   }
 
-  return {
-    progress: (): Promise<ChainProgress> =>
+  /** Stores events whose positions are free, in place of removed ones, and updates the orders that they affect. */
+  async function replace(
+    run: Query,
+    removed: readonly ChainEvent[],
+    events: readonly ChainEvent[],
+    at: number,
+    pendingValidity?: number,
+  ): Promise<void> {
+    const uids = getAffectedUids([...removed, ...events]);
+    await lockOwners(run, uids);
+    await chainEvents.add(run, events);
+    const added = new Set(events.map(formatLogPosition));
+    const removedByUid = new Map(uids.map((uid): [Hex, OrderChainEvent[]] => [uid, []]));
+    for (const event of removed.filter(isOrderChainEvent)) removedByUid.get(event.uid)?.push(event);
+    const getBefore = (uid: Hex, after: readonly OrderChainEvent[]) => {
+      const kept = after.filter((event) => !added.has(formatLogPosition(event)));
+      return [...kept, ...(removedByUid.get(uid) ?? [])].sort(compareLogPositions);
+    };
+    await project(run, uids, at, getBefore, pendingValidity);
+  }
+
+  const operations: Pick<ChainStore, 'progress' | 'blocks' | 'apply' | 'adopt' | 'rollback'> = {
+    progress: () =>
       read('read the progress of the indexer', async (run) => {
         const [row] = await run(newest);
         const [indexedBlock, rolledBackTo] = [toBlockRef(row), getRolledBackTo(row)];
         return rolledBackTo === undefined ? { indexedBlock } : { indexedBlock, rolledBackTo };
       }),
 
-    blocks: (): Promise<readonly BlockRef[]> =>
+    blocks: () =>
       read('read the hashes of blocks', async (run) =>
         (await run(selectBlocks)).flatMap((each) => toBlockRef(each) ?? []),
       ),
 
-    apply: (batch: ChainEventBatch): Promise<ApplyOutcome> =>
-      write('apply chain events', async (run): Promise<ApplyOutcome> => {
+    apply: (batch) =>
+      write('apply chain events', async (run) => {
         const [row] = await run(lock);
         const indexedBlock = toBlockRef(row);
         if (isBatchStale(batch, indexedBlock, getRolledBackTo(row))) return { status: 'moved', indexedBlock };
@@ -121,7 +128,7 @@ export function createChainStore(session: PostgresSession, chainEvents: PgChainE
         if (found.status === 'contradiction') return toConflict(found.event, indexedBlock ?? batch.through);
         const adopted = await chainEvents.removeAdopted(run, range);
         await chainEvents.remove(run, found.removed);
-        await add(run, found.events, batch.at, [...adopted, ...found.removed]);
+        await replace(run, [...adopted, ...found.removed], found.events, batch.at);
         const applied = found.events.length - found.removed.length;
 
         const { through, forgetBelow } = batch;
@@ -137,7 +144,7 @@ export function createChainStore(session: PostgresSession, chainEvents: PgChainE
         return { status: 'applied', applied, known: batch.events.length - applied, indexedBlock: next };
       }),
 
-    adopt: (events: readonly OrderChainEvent[], at: number, complete: readonly Hex[] = []): Promise<number> =>
+    adopt: (events, at, complete = []) =>
       write('adopt chain events', async (run) => {
         await run(lock);
         const uids = [...new Set([...getAffectedUids(events), ...complete])];
@@ -152,28 +159,17 @@ export function createChainStore(session: PostgresSession, chainEvents: PgChainE
           lastUnknown: await chainEvents.lastLog(run, 0),
         });
         await chainEvents.remove(run, removed);
-        await add(run, added, at, removed);
+        await replace(run, removed, added, at);
         return Math.max(added.length, removed.length);
       }),
 
-    rollback: ({ to, after, at, pendingValidity }: RollbackRequest): Promise<RollbackOutcome> =>
-      write('roll back chain events', async (run): Promise<RollbackOutcome> => {
+    rollback: ({ to, after, at, pendingValidity }) =>
+      write('roll back chain events', async (run) => {
         const [row] = await run(lock);
         const indexedBlock = toBlockRef(row);
         if (isCursorStale(indexedBlock, after)) return { status: 'moved', indexedBlock };
         const removed = await chainEvents.removeAbove(run, to);
-        const uids = await lockAffected(run, removed);
-        const [orders, stored] = [await projection.find(run, uids), await chainEvents.listByOrders(run, uids)];
-        const removedByUid = new Map<Hex, OrderChainEvent[]>(uids.map((uid) => [uid, []]));
-        for (const event of removed.filter(isOrderChainEvent).sort(compareLogPositions)) {
-          removedByUid.get(event.uid)?.push(event);
-        }
-        const affected = uids.map((uid) => {
-          const remaining = stored.get(uid) ?? [];
-          const before = [...remaining, ...(removedByUid.get(uid) ?? [])];
-          return { uid, order: orders.get(uid), before, after: remaining };
-        });
-        await projection.write(run, projectOrderState(affected, at, pendingValidity), orders);
+        await replace(run, removed, [], at, pendingValidity);
         await run(deleteBlocks, 0, to);
         const number = row?.[0] ?? null;
         if (number === null || number <= to) return { status: 'rolledBack', removed: removed.length, indexedBlock };
@@ -181,13 +177,11 @@ export function createChainStore(session: PostgresSession, chainEvents: PgChainE
         await run(setIndexedBlock, newestLeft?.number ?? to, newestLeft === null ? null : toBytes(newestLeft.hash));
         return { status: 'rolledBack', removed: removed.length, indexedBlock: newestLeft };
       }),
-
+  };
+  return {
+    ...operations,
     /** Applies chain events stored earlier to orders that were just inserted. Must run within that transaction. */
-    async projectNewOrders(run: Query, uids: readonly Hex[], at: number): Promise<void> {
-      const [orders, stored] = [await projection.find(run, uids), await chainEvents.listByOrders(run, uids)];
-      const affected = uids.map((uid) => ({ uid, order: orders.get(uid), before: [], after: stored.get(uid) ?? [] }));
-      await projection.write(run, projectOrderState(affected, at), orders);
-    },
+    projectNewOrders: (run: Query, uids: readonly Hex[], at: number) => project(run, uids, at, () => []),
   };
 }
 

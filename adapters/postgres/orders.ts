@@ -1,17 +1,6 @@
 import { randomInt } from 'node:crypto';
-import {
-  type Address,
-  type CancelOutcome,
-  type CancelRejection,
-  type CancelRequest,
-  type Hex,
-  type InsertOptions,
-  type InsertOutcome,
-  type OrderInsert,
-  type OrderQuote,
-  type StoredOrder,
-  StoreError,
-} from 'intentbook';
+import type { Address, CancelRejection, Hex, InsertOutcome, OrderInsert, OrderStore, StoredOrder } from 'intentbook';
+import { StoreError } from 'intentbook';
 import { ordersByKey } from './conditions.ts';
 import { XID } from './log-epoch.ts';
 import { getBodyChecksum, ordersWithKeys, type PgOrderRow, parseOrderRows, selectOrders } from './order-rows.ts';
@@ -183,8 +172,8 @@ export function createOrderTable(
     );
   }
 
-  return {
-    async insert(inserts: readonly OrderInsert[], options?: InsertOptions): Promise<InsertOutcome[]> {
+  const writes: Pick<OrderStore, 'insert' | 'cancel' | 'addQuote'> = {
+    async insert(inserts, options) {
       if (inserts.length === 0) return [];
       const transaction = options?.transaction;
       const attempt = randomInt(2 ** 31);
@@ -204,18 +193,7 @@ export function createOrderTable(
       }
     },
 
-    async get(run: Query, uids: readonly Hex[]): Promise<StoredOrder[]> {
-      return uids.length === 0 ? [] : parseOrderRows(await run(select, toByteArray([...new Set(uids)].map(toKey))));
-    },
-
-    async filterPlaced(run: Query, account: Address, uids: readonly Hex[]): Promise<Hex[]> {
-      if (uids.length === 0) return [];
-      return (await run(selectPlaced, toBytes(account), toByteArray([...new Set(uids)].map(toKey)))).map(([key]) =>
-        toUid(key),
-      );
-    },
-
-    async cancel({ uids, now, cancelledAt }: CancelRequest): Promise<CancelOutcome> {
+    async cancel({ uids, now, cancelledAt }) {
       const unique = [...new Set(uids)];
       if (unique.length === 0) return { status: 'cancelled' };
       const keys = toByteArray(unique.map(toKey));
@@ -225,10 +203,23 @@ export function createOrderTable(
       return uid === undefined || reason === undefined ? { status: 'cancelled' } : { status: 'rejected', uid, reason };
     },
 
-    async addQuote(uid: Hex, quote: OrderQuote): Promise<boolean> {
-      return (
-        (await call('add a quote to an order', (run) => run(addQuote, toKey(uid), joinQuoteTexts(quote)))).length > 0
-      );
+    async addQuote(uid, quote) {
+      const changed = await call('add a quote to an order', (run) => run(addQuote, toKey(uid), joinQuoteTexts(quote)));
+      return changed.length > 0;
+    },
+  };
+
+  return {
+    ...writes,
+
+    async get(run: Query, uids: readonly Hex[]): Promise<StoredOrder[]> {
+      return uids.length === 0 ? [] : parseOrderRows(await run(select, toByteArray([...new Set(uids)].map(toKey))));
+    },
+
+    async filterPlaced(run: Query, account: Address, uids: readonly Hex[]): Promise<Hex[]> {
+      if (uids.length === 0) return [];
+      const rows = await run(selectPlaced, toBytes(account), toByteArray([...new Set(uids)].map(toKey)));
+      return rows.map(([key]) => toUid(key));
     },
   };
 }
