@@ -1,8 +1,8 @@
-import type { Hex, OrderEventType, StoredEvent } from 'intentbook';
+import type { Hex, NewEvent, OrderEventType, StoredEvent } from 'intentbook';
 import { getErrorCode } from './database-driver.ts';
 import { getEpochStart, TIMELINE, XID } from './log-epoch.ts';
 import type { Query } from './query.ts';
-import { EVENT_TYPES, getOwner, toUid } from './rows.ts';
+import { EVENT_TYPES, getOwner, toByteArray, toKey, toNumberArray, toUid } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 type EventRow = readonly [id: number, type: number, key: Hex, at: number, cause: string | null];
@@ -55,6 +55,25 @@ export function createEventTable(
         if (rows.length > 0) await onRead(run);
         return rows.map(readEvent);
       }),
+  };
+}
+
+/** Creates a function that appends events within a transaction, and returns their ordinals. */
+export function createEventRecorder({ schema: s, prepare }: PostgresSession) {
+  const insert = prepare<readonly [ordinal: number]>(
+    `INSERT INTO ${s}.events (xid, type, key, at, cause) SELECT ${XID}, type, key, at, cause FROM ` +
+      'unnest($1::smallint[], $2::bytea[], $3::bigint[], $4::text[]) WITH ORDINALITY ' +
+      'e (type, key, at, cause, ordinal) ORDER BY e.ordinal RETURNING events.ordinal',
+  );
+  return async (run: Query, events: readonly NewEvent[]): Promise<readonly number[]> => {
+    const rows = await run(
+      insert,
+      toNumberArray(events.map(({ type }) => EVENT_TYPES.indexOf(type))),
+      toByteArray(events.map(({ uid }) => toKey(uid))),
+      toNumberArray(events.map(({ at }) => at)),
+      events.map(({ cause }) => (cause === undefined ? null : JSON.stringify(cause))),
+    );
+    return rows.map(([ordinal]) => ordinal);
   };
 }
 

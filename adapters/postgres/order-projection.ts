@@ -7,11 +7,11 @@ import {
   type OrderStateProjection,
 } from 'intentbook/store-kit';
 import { ordersByKey } from './conditions.ts';
+import { createEventRecorder } from './events.ts';
 import { getBodyChecksum } from './order-rows.ts';
 import type { Query } from './query.ts';
 import {
   ENDED,
-  EVENT_TYPES,
   getOwner,
   getPhase,
   getQuotaClass,
@@ -52,7 +52,9 @@ interface Change {
 }
 
 /** Creates the writes of order rows with the effects of chain events, in a transaction that has locked the owners. */
-export function createOrderProjectionTable({ schema: s, prepare, prepareObjects }: PostgresSession) {
+export function createOrderProjectionTable(session: PostgresSession) {
+  const { schema: s, prepare, prepareObjects } = session;
+  const record = createEventRecorder(session);
   const selectOrders = prepareObjects<OrderStateRow>(
     'SELECT o.key, o.body, o.signing_scheme AS scheme, o.quota_class AS quota, o.cancelled_off_chain AS "cancelledOffChain", ' +
       'o.placed_on_chain AS "placedOnChain", o.phase, o.valid_to AS "validTo", o.invalidated, o.placement, ' +
@@ -113,13 +115,6 @@ export function createOrderProjectionTable({ schema: s, prepare, prepareObjects 
     `UPDATE ${s}.owners w SET live_open = w.live_open + d.open, live_pending = w.live_pending + d.pending ` +
       'FROM unnest($1::bytea[], $2::bigint[], $3::bigint[]) d (owner, open, pending) WHERE w.owner = d.owner',
   );
-  // Every change takes an ordinal of the events, see `getPlacementVersion`.
-  const record = prepare<readonly [ordinal: number]>(
-    `INSERT INTO ${s}.events (xid, type, key, at, cause) ` +
-      'SELECT pg_current_xact_id()::text::bigint, type, key, at, cause FROM ' +
-      'unnest($1::smallint[], $2::bytea[], $3::bigint[], $4::text[]) WITH ORDINALITY ' +
-      'e (type, key, at, cause, ordinal) ORDER BY e.ordinal RETURNING events.ordinal',
-  );
 
   async function insertRows(run: Query, orders: readonly NewOrder[], version: number): Promise<void> {
     const hashes = toByteArray(orders.map(({ appData }) => toBytes(appData)));
@@ -163,17 +158,6 @@ export function createOrderProjectionTable({ schema: s, prepare, prepareObjects 
     await run(fill, toByteArray(changes.map(({ uid }) => toKey(uid))), ...totals);
   }
 
-  async function recordAll(run: Query, events: OrderStateProjection['events']): Promise<readonly number[]> {
-    const rows = await run(
-      record,
-      toNumberArray(events.map(({ type }) => EVENT_TYPES.indexOf(type))),
-      toByteArray(events.map(({ uid }) => toKey(uid))),
-      toNumberArray(events.map(({ at }) => at)),
-      events.map(({ cause }) => (cause === undefined ? null : JSON.stringify(cause))),
-    );
-    return rows.map(([ordinal]) => ordinal);
-  }
-
   return {
     async find(run: Query, uids: readonly Hex[]): Promise<ReadonlyMap<Hex, ProjectedRow>> {
       const rows = uids.length === 0 ? [] : await run(selectOrders, toByteArray(uids.map(toKey)));
@@ -215,7 +199,8 @@ export function createOrderProjectionTable({ schema: s, prepare, prepareObjects 
         changes.push({ uid, progress: row.progress, versions: row.type === 'insert' ? 0 : 1 });
       }
 
-      const ordinals = events.length === 0 ? [] : await recordAll(run, events);
+      // Every change takes an ordinal of the events, see `getPlacementVersion`.
+      const ordinals = events.length === 0 ? [] : await record(run, events);
       if (inserted.length > 0) await insertRows(run, inserted, getPlacementVersion(ordinals.at(-1) ?? 0));
       if (filled.length > 0) await fillRows(run, filled);
       if (changes.length > 0) await updateRows(run, changes);
