@@ -17,6 +17,9 @@ import { createPostgresStore } from './store.ts';
 export type { PgClient, PgPool, PgPoolClient, PgQuery } from './database-driver.ts';
 export type { PgliteDatabase, PgliteOptions, PgliteQueryOptions, PgliteResult } from './pglite.ts';
 
+/** Default names of the schemas. */
+const [BOOK_NAME, ACCOUNTS_NAME] = ['intentbook', 'intentbook_accounts'];
+
 /** Options of every PostgreSQL store. */
 export interface PostgresOptions {
   /** Schema of the tables: letters, digits and `_`, at most 40 characters. Default: `intentbook`. */
@@ -85,7 +88,7 @@ export function postgresStore(target: PostgresUrlOptions | PgPool, options: Post
     assertKnownOptions('postgresStore', options, [...COMMON, 'readPool']);
     const { readPool } = options;
     const source = { kind: 'pool', pool: target, ...(readPool === undefined ? {} : { readPool }) } as const;
-    return createPostgresStore(source, parseBookSettings('postgresStore', options));
+    return createPostgresStore(source, parseSettings('postgresStore', options, BOOK_NAME));
   }
   assertKnownOptions('postgresStore', target, [...COMMON, 'url', 'readUrl', 'connections']);
   const { readUrl } = target;
@@ -93,7 +96,7 @@ export function postgresStore(target: PostgresUrlOptions | PgPool, options: Post
   if (readUrl !== undefined) assertConnectionString('postgresStore: `readUrl`', readUrl);
   return createPostgresStore(
     { ...source, ...(readUrl === undefined ? {} : { readUrl }) },
-    parseBookSettings('postgresStore', target),
+    parseSettings('postgresStore', target, BOOK_NAME),
   );
 }
 
@@ -108,7 +111,7 @@ export function postgresStore(target: PostgresUrlOptions | PgPool, options: Post
 export function pgliteStore(database: PgliteDatabase, options: PgliteOptions = {}): Store {
   assertKnownOptions('pgliteStore', options, ['schema']);
   requireFunctions('pgliteStore: database', database, ['query', 'exec']);
-  const settings = parseBookSettings('pgliteStore', { ...options, ...PGLITE });
+  const settings = parseSettings('pgliteStore', { ...options, ...PGLITE }, BOOK_NAME);
   return createPostgresStore({ kind: 'pool', pool: getPglitePool(database) }, settings);
 }
 
@@ -116,7 +119,7 @@ export function pgliteStore(database: PgliteDatabase, options: PgliteOptions = {
 export function pgliteAccountStore(database: PgliteDatabase, options: PgliteOptions = {}): AccountStore {
   assertKnownOptions('pgliteAccountStore', options, ['schema']);
   requireFunctions('pgliteAccountStore: database', database, ['query', 'exec']);
-  const settings = parseAccountSettings('pgliteAccountStore', { ...options, ...PGLITE });
+  const settings = parseSettings('pgliteAccountStore', { ...options, ...PGLITE }, ACCOUNTS_NAME);
   return createPostgresAccountStore({ kind: 'pool', pool: getPglitePool(database) }, settings);
 }
 
@@ -144,12 +147,12 @@ export function postgresAccountStore(
     assertKnownOptions('postgresAccountStore', options, COMMON);
     return createPostgresAccountStore(
       { kind: 'pool', pool: target },
-      parseAccountSettings('postgresAccountStore', options),
+      parseSettings('postgresAccountStore', options, ACCOUNTS_NAME),
     );
   }
   assertKnownOptions('postgresAccountStore', target, [...COMMON, 'url', 'connections']);
   const source = parseUrlSource('postgresAccountStore', target);
-  return createPostgresAccountStore(source, parseAccountSettings('postgresAccountStore', target));
+  return createPostgresAccountStore(source, parseSettings('postgresAccountStore', target, ACCOUNTS_NAME));
 }
 
 /** Returns whether the host passed a pool. @throws TypeError for a value that is neither a pool nor options. */
@@ -192,14 +195,6 @@ function parseSettings(where: string, options: PostgresOptions, defaultSchema: s
   return { schema: parseSchemaName(where, schema), migrate, durable, named, listen, pollInterval };
 }
 
-function parseBookSettings(where: string, options: PostgresOptions) {
-  return parseSettings(where, options, 'intentbook');
-}
-
-function parseAccountSettings(where: string, options: PostgresOptions) {
-  return parseSettings(where, options, 'intentbook_accounts');
-}
-
 /** Validates a schema name, which becomes part of SQL text. */
 function parseSchemaName(where: string, schema: string): string {
   if (typeof schema === 'string' && /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/i.test(schema)) return schema;
@@ -237,7 +232,7 @@ function parseSchema(where: string, { schema, of }: SchemaOptions): string {
   if (of !== undefined && of !== 'book' && of !== 'accounts') {
     throw new TypeError(`${where}: \`of\` must be "book" or "accounts", got ${JSON.stringify(of)}`);
   }
-  return parseSchemaName(where, schema ?? (of === 'accounts' ? 'intentbook_accounts' : 'intentbook'));
+  return parseSchemaName(where, schema ?? (of === 'accounts' ? ACCOUNTS_NAME : BOOK_NAME));
 }
 
 /** Returns the steps of a schema as plain SQL, in order, for use with other migration tools. */

@@ -1,13 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import type { AccountStore, Clock } from 'intentbook';
+import type { AccountStore } from 'intentbook';
 import { createAccountStore } from 'intentbook/store-kit';
-import { assertServer, connectPostgres, type PostgresConnection, type PostgresSource } from '../connection.ts';
-import { toStoreError } from '../database-driver.ts';
+import type { PostgresSource } from '../connection.ts';
 import { createLeaseTable } from '../leases.ts';
-import { assertSchema, assertVisible, migrate, quote } from '../migrate.ts';
-import { openSession, withRetry } from '../session.ts';
-import { type ResolvedSettings, resolveSettings, type StoreSettings } from '../store.ts';
-import { createWatch } from '../watch.ts';
+import { assertVisible } from '../migrate.ts';
+import { openPostgres, type PostgresAccess, type StoreSettings } from '../open.ts';
 import { createAffiliateTable } from './affiliates.ts';
 import { createDeliveryTable, createOutbox } from './deliveries.ts';
 import { createForget } from './forget.ts';
@@ -23,51 +19,21 @@ export function createPostgresAccountStore(source: PostgresSource, settings: Sto
     {
       name: 'PostgreSQL account store',
       inUse: 'this PostgreSQL account store is already in use; create one for each user',
-      start: ({ clock }) => start(source, settings, clock),
+      start: ({ clock }) => openPostgres(source, settings, ACCOUNT_SCHEMA, clock, assemble, recordOrigin),
     },
   );
 }
 
-async function start(source: PostgresSource, settings: StoreSettings, clock: Clock) {
-  const connection = await connectPostgres(source);
-  const requirements = { durable: settings.durable, isOwnPool: source.kind === 'url' };
-  try {
-    const traits = await withRetry(connection.pool, 'open', (client) => assertServer(client, requirements));
-    const parts = assemble(connection, resolveSettings(settings, traits), clock);
-    if (settings.migrate) await migrate(connection.pool, settings.schema, ACCOUNT_SCHEMA);
-    await parts.session.read('open', (run) => assertSchema(run, settings.schema, ACCOUNT_SCHEMA));
-    await recordOrigin(parts.session);
-    return parts;
-  } catch (cause) {
-    await connection.disconnect().catch(() => {}); // the first failure is reported
-    throw toStoreError('open', cause);
-  }
-}
-
-function assemble(connection: PostgresConnection, settings: ResolvedSettings, clock: Clock) {
-  const schema = quote(settings.schema);
-  const wait = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve));
-  const { named, direct, strict } = settings;
-  const session = openSession(connection.pool, {
-    schema,
-    named,
-    direct,
-    strict,
-    wait,
-  });
+function assemble({ clock, schemaName, session, watch, hint }: PostgresAccess) {
   const now = () => clock.now();
   const acquireLock = createSerialLock(session);
-  const hint = { channel: `intentbook.${settings.schema}`, signature: randomUUID() };
   const notify = session.prepare('SELECT pg_notify($1, $2)');
   // Outside a writing transaction: the server serializes the commits of writing transactions with notifications.
   const notifyProcesses = async () => {
-    if (!settings.notify) return;
+    if (hint.channel === null) return;
     await session.read('notify of log entries', async (run) => void (await run(notify, hint.channel, hint.signature)));
   };
-  const { listen, pollInterval } = settings;
-  const watch = createWatch(connection.pool, clock, { ...hint, listen, pollInterval });
   return {
-    session,
     notifications: {
       ...createNotificationTable(session, acquireLock, createOutbox(session, now), notifyProcesses),
       watch: watch.add,
@@ -80,12 +46,8 @@ function assemble(connection: PostgresConnection, settings: ResolvedSettings, cl
     leases: createLeaseTable(session, now),
     check: () =>
       session.write('be written to', async (run) => {
-        await assertVisible(run, settings.schema, ACCOUNT_SCHEMA);
+        await assertVisible(run, schemaName, ACCOUNT_SCHEMA);
         await acquireLock(run, 'affiliates');
       }),
-    async close(): Promise<void> {
-      watch.close();
-      await connection.disconnect();
-    },
   };
 }
