@@ -18,6 +18,7 @@ import {
   isOrderChainEvent,
   unpackUid,
 } from 'intentbook/store-kit';
+import { getOrCreate } from './get-or-create.ts';
 import { SortedList } from './sorted-list.ts';
 
 /** Chain events in memory. All methods are synchronous, so each is one atomic step. */
@@ -100,9 +101,7 @@ export function createMemoryChain(orders: ChainTables['orders']) {
   function add(event: ChainEvent): void {
     chainEvents.add(event);
     if (!isOrderChainEvent(event)) return;
-    const list = byUid.get(event.uid) ?? new SortedList<OrderChainEvent>(compareLogPositions);
-    byUid.set(event.uid, list);
-    list.add(event);
+    getOrCreate(byUid, event.uid, () => new SortedList<OrderChainEvent>(compareLogPositions)).add(event);
   }
 
   const operations = createChainOperations({

@@ -1,5 +1,6 @@
 import type { ClaimedDelivery, Delivery, DeliveryCounts, DeliveryState, DeliveryStore, Subscription } from 'intentbook';
 import { CLAIM_WINDOW, type DueDelivery, getLaneLimit, selectDeliveries } from '#internal';
+import { getOrCreate } from './get-or-create.ts';
 import { SortedList } from './sorted-list.ts';
 
 interface Row {
@@ -45,11 +46,8 @@ export function createMemoryDeliveries(context: {
   let last = 0;
 
   function getQueue(subscription: string): Queue {
-    const existing = queues.get(subscription);
-    if (existing !== undefined) return existing;
-    const queue = { pending: new SortedList<Row>(bySeq), rows: new Map(), isReliable: false };
-    queues.set(subscription, queue);
-    return queue;
+    const create = () => ({ pending: new SortedList<Row>(bySeq), rows: new Map(), isReliable: false });
+    return getOrCreate(queues, subscription, create);
   }
 
   /** Changes a row, and lists the first pending row of its subscription again. */
@@ -72,10 +70,8 @@ export function createMemoryDeliveries(context: {
   }
 
   function getLane({ channel, isReliable }: Head): SortedList<Head> {
-    const key = `${channel} ${isReliable}`;
-    const lane = lanes.get(key) ?? new SortedList<Head>((a, b) => a.due - b.due || a.seq - b.seq);
-    lanes.set(key, lane);
-    return lane;
+    const create = () => new SortedList<Head>((a, b) => a.due - b.due || a.seq - b.seq);
+    return getOrCreate(lanes, `${channel} ${isReliable}`, create);
   }
 
   function remove(row: Row): void {
@@ -119,8 +115,7 @@ export function createMemoryDeliveries(context: {
       const row: Row = { ...base, state: 'dropped', attempts: 0, claims: 0, due, error: null };
       rows.set(row.seq, row);
       queue.rows.set(notification, row);
-      const ofNotification = byNotification.get(notification) ?? new Set();
-      byNotification.set(notification, ofNotification.add(row));
+      getOrCreate(byNotification, notification, () => new Set<Row>()).add(row);
       change(row, { state: 'pending' });
     },
 
