@@ -69,8 +69,8 @@ function findOrAdd<T>(prepared: Map<string, T>, sql: string, prepare: () => T): 
 
 const isNewer = (a: readonly [number, Hex], b: readonly [number, Hex]) => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1]);
 
-/** An index and the values of its first columns, without the filters that it only evaluates. */
-interface ScannedIndex {
+/** An index of a listing, and a condition that it supports. */
+interface ListingIndex {
   readonly index: string;
   readonly where: string;
   readonly values: readonly unknown[];
@@ -80,7 +80,7 @@ interface ScannedIndex {
  * Returns the indexes in which a listing may skip entries. Empty if every entry matches. The sweep keeps the index of
  * orders whose expiry is not recorded short.
  */
-function getScannedIndexes(query: OrderQuery, placements: boolean): readonly ScannedIndex[] {
+function getScannedIndexes(query: OrderQuery, placements: boolean): readonly ListingIndex[] {
   const { owner, sellToken, buyToken, status } = query;
   const hasTokens = sellToken !== undefined || buyToken !== undefined;
   const index = listingIndex(query);
@@ -104,7 +104,7 @@ function getScannedIndexes(query: OrderQuery, placements: boolean): readonly Sca
 }
 
 /** Returns the query of the last entry to examine. It reads the index only. */
-function frontierSql(prefix: string, scanned: ScannedIndex, { after }: OrderQuery, examine: number): ListingSql {
+function frontierSql(prefix: string, scanned: ListingIndex, { after }: OrderQuery, examine: number): ListingSql {
   const { index, where, values } = scanned;
   const sql =
     `SELECT o.created, ${toHexText('o.uid')} FROM ${prefix}orders o INDEXED BY ${prefix}${index} WHERE ${where}` +
@@ -173,15 +173,8 @@ export function listingSql(prefix: string, query: BoundedQuery): ListingSql {
   return { sql, parameters: [...parameters, limit, ...(offset === undefined ? [] : [offset])] };
 }
 
-/** One part of a merged listing: the index and an additional condition. */
-interface ListingPart {
-  readonly index: string;
-  readonly where: string;
-  readonly values: readonly unknown[];
-}
-
 /** Merges two parts. Each stops at the end of the page. */
-function mergedSql(prefix: string, query: BoundedQuery, parts: readonly ListingPart[]): ListingSql {
+function mergedSql(prefix: string, query: BoundedQuery, parts: readonly ListingIndex[]): ListingSql {
   const { offset = 0, limit } = query;
   const { owner: _, ...others } = query;
   const { conditions, parameters } = getConditions(others);
