@@ -16,7 +16,6 @@ import {
   fromOrders,
   getQuotaClass,
   isExpiryRecorded,
-  type OrderRowsQuery,
   prepareAggregateQuery,
   prepareOrderByUid,
   SCHEMES,
@@ -170,7 +169,8 @@ export function toUnknownOutcomes(error: unknown, inserts: readonly OrderInsert[
 function createOrderReads(session: SqliteSession) {
   const { read } = session;
   const selectOne = prepareOrderByUid(session);
-  const selects = BATCHES.map((size) => ({ size, query: prepareBatch(session, size) }));
+  const inList = 'IN (SELECT unhex(substr(value, 3)) FROM json_each(?))';
+  const select = prepareAggregateQuery(session, fromOrders(session.prefix, inList), true);
 
   function getOne(uid: Hex): StoredOrder[] {
     return read('read an order', () => {
@@ -186,12 +186,8 @@ function createOrderReads(session: SqliteSession) {
     return read('read orders', () => {
       const unique = [...new Set(uids)];
       const orders: EncodedOrder[] = [];
-      for (let start = 0; start < unique.length; start += LARGEST_BATCH) {
-        const batch = unique.slice(start, start + LARGEST_BATCH).map(toBytes);
-        const select = selects.find(({ size }) => size >= batch.length);
-        if (select === undefined) break; // not reached: no batch is larger than the largest
-        while (batch.length < select.size) batch.push(batch[0] as Buffer); // a batch is not empty
-        orders.push(...select.query.all(...batch));
+      for (let start = 0; start < unique.length; start += BATCH_SIZE) {
+        orders.push(...select.all(JSON.stringify(unique.slice(start, start + BATCH_SIZE))));
       }
       return orders;
     });
@@ -207,14 +203,8 @@ function createOrderReads(session: SqliteSession) {
   };
 }
 
-/** Batches are padded to one of these sizes by repeating a UID, which costs nothing and keeps the statements few. */
-const BATCHES = [16, 128] as const;
-const LARGEST_BATCH = 128;
-
-function prepareBatch(session: SqliteSession, size: number): OrderRowsQuery {
-  const placeholders = Array.from({ length: size }, () => '?').join(', ');
-  return prepareAggregateQuery(session, fromOrders(session.prefix, `IN (${placeholders})`), true);
-}
+/** Orders of one query at most: their bodies are parts of one block of memory. */
+const BATCH_SIZE = 128;
 
 /** Table of app-data documents by hash. */
 export type AppDataTable = ReturnType<typeof createAppDataTable>;
