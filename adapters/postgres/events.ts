@@ -1,6 +1,6 @@
 import type { Hex, NewEvent, OrderEventType, StoredEvent } from 'intentbook';
 import { getErrorCode } from './database-driver.ts';
-import { getEpochStart, TIMELINE, XID } from './log-epoch.ts';
+import { getEpochStart, getSystem, TIMELINE, XID } from './log-epoch.ts';
 import type { Query } from './query.ts';
 import { EVENT_TYPES, getOwner, toByteArray, toKey, toNumberArray, toUid } from './rows.ts';
 import type { PostgresSession } from './session.ts';
@@ -125,10 +125,7 @@ async function moveTransactions(run: Query, table: string, column: string, offse
  * the log are then moved below all new ones, and a new log epoch begins.
  */
 export async function adoptLog({ schema: s, read, write }: PostgresSession): Promise<void> {
-  // A dump carries none of these: the server, the database in it, and the table in that.
-  const system =
-    `(SELECT system_identifier || '.' || (SELECT oid FROM pg_database WHERE datname = current_database()) || '.' || ` +
-    `'${s}.events'::regclass::oid FROM pg_control_system())`;
+  const system = getSystem(`${s}.events`);
   const newestId = `greatest(max(start), (SELECT max(last) FROM ${s}.log))`;
   const find = { text: `SELECT system, ${system} FROM ${s}.log_epochs ORDER BY start DESC LIMIT 1` };
   const [row] = await read('open', (run) => run<readonly [recorded: string, current: string]>(find));

@@ -18,6 +18,11 @@ export function getEpochStart(last: string): string {
  */
 export const isOriginal = (row: string) => `${row}.xmin::text::bigint = ${row}.xid % 4294967296`;
 
+/** Returns SQL for the server, the database in it, and a table in that. A dump carries none of these. */
+export const getSystem = (table: string) =>
+  `(SELECT system_identifier || '.' || (SELECT oid FROM pg_database WHERE datname = current_database()) || '.' || ` +
+  `'${table}'::regclass::oid FROM pg_control_system())`;
+
 /** SQL for the id of the current transaction. */
 export const XID = 'pg_current_xact_id()::text::bigint';
 

@@ -1,4 +1,4 @@
-import { getEpochStart, isOriginal, TIMELINE, XID } from '../log-epoch.ts';
+import { getEpochStart, getSystem, isOriginal, TIMELINE, XID } from '../log-epoch.ts';
 import type { Query } from '../query.ts';
 import type { PostgresSession } from '../session.ts';
 
@@ -10,13 +10,8 @@ import type { PostgresSession } from '../session.ts';
  */
 export type AcquireLock = (run: Query, name: 'log' | 'affiliates' | 'subscriptions') => Promise<number>;
 
-/**
- * Returns SQL for the origin of log entries: the server and its timeline, the database, and the table. A dump carries
- * none of these.
- */
-export const getOrigin = (s: string) =>
-  `(SELECT system_identifier || '.' || (SELECT oid FROM pg_database WHERE datname = current_database()) || '.' || ` +
-  `'${s}.log'::regclass::oid || '.' || ${TIMELINE} FROM pg_control_system())`;
+/** Returns SQL for the origin of log entries: the system of the table, and the timeline of the server. */
+export const getOrigin = (s: string) => `(${getSystem(`${s}.log`)} || '.' || ${TIMELINE})`;
 
 /** Records the origin of a log that has no entry yet, so that a copy of it begins a new log epoch. */
 export async function recordOrigin({ schema: s, read, write }: PostgresSession): Promise<void> {
