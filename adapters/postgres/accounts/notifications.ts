@@ -54,22 +54,24 @@ export function createNotificationTable(
     `SELECT id, visible, account, type, at FROM ${s}.notifications WHERE id = ANY($1::text[])`,
   );
   const insert = prepare(
-    `INSERT INTO ${s}.notifications (id, seq, account, type, at, visible, body) SELECT * FROM ` +
-      'unnest($1::text[], $2::bigint[], $3::bytea[], $4::text[], $5::bigint[], $6::boolean[], $7::text[])',
+    `INSERT INTO ${s}.notifications (id, seq, account, type, at, visible, body) ` +
+      "SELECT id, seq, decode(substr(account, 3), 'hex'), type, at, visible, body FROM json_to_recordset($1::json) AS " +
+      'n (id text, seq bigint, account text, type text, at bigint, visible boolean, body text)',
   );
   const show = prepare(
     `UPDATE ${s}.notifications n SET visible = c.visible, at = coalesce(c.at, n.at), body = coalesce(c.body, n.body) ` +
-      'FROM unnest($1::text[], $2::boolean[], $3::bigint[], $4::text[]) c (id, visible, at, body) ' +
+      'FROM json_to_recordset($1::json) AS c (id text, visible boolean, at bigint, body text) ' +
       'WHERE n.id = c.id AND (n.visible <> c.visible OR c.at IS NOT NULL)',
   );
   const record = prepare(
-    `INSERT INTO ${s}.log (id, withdrawn, account, notification) SELECT * FROM ` +
-      'unnest($1::bigint[], $2::boolean[], $3::bytea[], $4::text[])',
+    `INSERT INTO ${s}.log (id, withdrawn, account, notification) ` +
+      "SELECT id, withdrawn, decode(substr(account, 3), 'hex'), notification FROM json_to_recordset($1::json) AS " +
+      'e (id bigint, withdrawn boolean, account text, notification text)',
   );
   const setLast = prepare(`UPDATE ${s}.locks SET last = $1, origin = ${getOrigin(s)}, xid = ${XID} WHERE name = 'log'`);
   const setMarkers = prepare(
-    `INSERT INTO ${s}.progress_markers (feed, key, value) SELECT $1, k, v FROM unnest($2::text[], $3::text[]) m (k, v) ` +
-      'ON CONFLICT (feed, key) DO UPDATE SET value = excluded.value',
+    `INSERT INTO ${s}.progress_markers (feed, key, value) SELECT $1, key, value FROM json_to_recordset($2::json) AS ` +
+      'm (key text, value text) WHERE value IS NOT NULL ON CONFLICT (feed, key) DO UPDATE SET value = excluded.value',
   );
   const deleteMarkers = prepare(`DELETE FROM ${s}.progress_markers WHERE feed = $1 AND key = ANY($2::text[])`);
   const selectMarkers = prepareObjects<ProgressMarker>(
@@ -94,16 +96,11 @@ export function createNotificationTable(
     const cursor = (await run(selectCursor, feed))[0]?.[0] ?? null;
     if (cursor !== after) return { status: 'moved', cursor };
     const entries = changes.length === 0 ? [] : await apply(run, changes, lastId);
-    const [changed, removed] = [new Map<string, string>(), new Set<string>()];
-    for (const { key, value } of marks) {
-      // The last value of a repeated key counts.
-      if (value === null) changed.delete(key);
-      else changed.set(key, value);
-      if (value === null) removed.add(key);
-      else removed.delete(key);
-    }
-    if (changed.size > 0) await run(setMarkers, feed, [...changed.keys()], [...changed.values()]);
-    if (removed.size > 0) await run(deleteMarkers, feed, [...removed]);
+    // The last value of a repeated key counts.
+    const latest = [...new Map(marks.map((mark) => [mark.key, mark])).values()];
+    if (latest.length > 0) await run(setMarkers, feed, JSON.stringify(latest));
+    const removed = latest.flatMap(({ key, value }) => (value === null ? [key] : []));
+    if (removed.length > 0) await run(deleteMarkers, feed, removed);
     await run(setCursor, feed, through);
     return { status: 'appended', changed: entries.length };
   }
@@ -116,35 +113,11 @@ export function createNotificationTable(
     if (entries.length === 0) return entries;
     const all = [...byId.values()];
     const added = all.flatMap(({ inserted, ...each }) => (inserted === undefined ? [] : [{ ...each, ...inserted }]));
-    if (added.length > 0) {
-      await run(
-        insert,
-        added.map(({ id }) => id),
-        added.map(({ seq }) => seq),
-        added.map(({ account }) => toBytes(account)),
-        added.map(({ type }) => type),
-        added.map(({ at }) => at),
-        added.map(({ visible }) => visible),
-        added.map(({ body }) => body),
-      );
-    }
+    if (added.length > 0) await run(insert, JSON.stringify(added));
     const existing = all.filter((each) => each.inserted === undefined);
-    if (existing.length > 0) {
-      await run(
-        show,
-        existing.map(({ id }) => id),
-        existing.map(({ visible }) => visible),
-        existing.map(({ shown }) => shown?.at ?? null),
-        existing.map(({ shown }) => shown?.body ?? null),
-      );
-    }
-    await run(
-      record,
-      entries.map(({ id }) => id),
-      entries.map(({ withdrawn }) => withdrawn),
-      entries.map(({ account }) => toBytes(account)),
-      entries.map(({ notification }) => notification),
-    );
+    const toChange = ({ id, visible, shown: to }: BatchNotification) => ({ id, visible, ...to });
+    if (existing.length > 0) await run(show, JSON.stringify(existing.map(toChange)));
+    await run(record, JSON.stringify(entries));
     await run(setLast, entries.at(-1)?.id);
     await outbox.add(run, shown);
     await outbox.drop(run, hidden);
