@@ -21,18 +21,13 @@ export type Query = <Row = readonly unknown[]>(
 /** Thrown if a commit was sent and the server did not report its outcome. */
 export class CommitOutcomeUnknown extends Error {
   override readonly name = 'CommitOutcomeUnknown';
-  /** The session that ran it, if it is known. */
-  readonly session: PgSession | undefined;
+  /** The process of the session that ran it, if it is known. */
+  readonly processId: number | undefined;
 
-  constructor(session: PgSession | undefined, cause: unknown) {
+  constructor(processId: number | undefined, cause: unknown) {
     super('the outcome of a commit is unknown', { cause });
-    this.session = session;
+    this.processId = processId;
   }
-}
-
-/** Identity of a session of the server. */
-export interface PgSession {
-  readonly processId: number;
 }
 
 /**

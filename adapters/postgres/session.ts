@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { StoreError } from 'intentbook';
 import { type CommitOutcomeResolver, createCommitOutcomeResolver, type StartedTransaction } from './commit-outcome.ts';
 import { getErrorCode, type PgClient, type PgPool, startRequest, TIMEOUTS, toStoreError } from './database-driver.ts';
-import type { PgSession, Query, Statement } from './query.ts';
+import type { Query, Statement } from './query.ts';
 import { CommitOutcomeUnknown, createQuery, isServerError, observeReplication, withConnection } from './query.ts';
 
 /** Database access for the tables of the store. */
@@ -21,18 +21,20 @@ export interface PostgresSession {
    *
    * @throws StoreError `OutcomeUnknown` if the connection broke. With `repeatable`, `Unavailable`.
    */
-  call<T>(operation: string, work: (run: Query) => Promise<T>, options?: CallOptions): Promise<T>;
+  call<T>(
+    operation: string,
+    work: (run: Query) => Promise<T>,
+    options?: {
+      /** Whether the statement can be repeated after an unknown outcome. */
+      readonly repeatable?: boolean;
+    },
+  ): Promise<T>;
   /** Runs `work` in its own durable transaction. It is retried after a conflict with another writer. */
   write<T>(operation: string, work: (run: Query) => Promise<T>): Promise<T>;
   /** Runs `work` inside the open transaction of the host on a client. If it fails, all of it is rolled back. */
   join<T>(operation: string, transaction: unknown, work: (run: Query) => Promise<T>): Promise<T>;
   /** Waits until the statement of a failed `call` has ended. @returns false if this cannot be determined in time. */
   settle(failure: unknown): Promise<boolean>;
-}
-
-export interface CallOptions {
-  /** Whether the statement can be repeated after an unknown outcome. */
-  readonly repeatable?: boolean;
 }
 
 /** Maximum number of attempts of a transaction. An attempt that fails has no visible effect. */
@@ -63,7 +65,8 @@ export function openSession(
 ): PostgresSession {
   const resolver = createCommitOutcomeResolver(pool, wait);
   const statements = new Map<string, Statement>();
-  const failures = new WeakMap<StoreError, PgSession>();
+  /** Process ids of the sessions that may still run the statement of a failure. */
+  const failures = new WeakMap<StoreError, number>();
 
   const retry = <T>(operation: string, work: (client: PgClient) => Promise<T>) => withRetry(pool, operation, work);
 
@@ -81,8 +84,7 @@ export function openSession(
       if (isServerError(cause)) throw cause;
       await committed().catch(() => {});
       if (cause instanceof CommitOutcomeUnknown) throw cause;
-      const processId = direct ? client.processID : undefined;
-      throw new CommitOutcomeUnknown(processId === undefined ? undefined : { processId }, cause);
+      throw new CommitOutcomeUnknown(direct ? client.processID : undefined, cause);
     }
     await committed(client).catch(() => {});
     return result;
@@ -105,13 +107,13 @@ export function openSession(
         if (!(cause instanceof CommitOutcomeUnknown)) throw cause;
         if (repeatable) throw toStoreError(operation, cause.cause);
         const failure = toUnknown(operation, cause);
-        if (cause.session !== undefined) failures.set(failure, cause.session);
+        if (cause.processId !== undefined) failures.set(failure, cause.processId);
         throw failure;
       }
     },
     async write<T>(operation: string, work: (run: Query) => Promise<T>) {
       try {
-        return await retry(operation, (client) => transact(client, { work, committed, resolver }));
+        return await retry(operation, (client) => transact(client, work, committed, resolver));
       } catch (cause) {
         if (!(cause instanceof TransactionOutcomeUnknown)) {
           throw cause instanceof CommitOutcomeUnknown ? toUnknown(operation, cause) : cause;
@@ -164,11 +166,7 @@ const END = { times: 8, interval: 250 };
  *
  * @returns whether it has ended.
  */
-async function endSession(
-  pool: PgPool,
-  { processId }: PgSession,
-  wait: (ms: number) => Promise<void>,
-): Promise<boolean> {
+async function endSession(pool: PgPool, processId: number, wait: SessionSettings['wait']): Promise<boolean> {
   // The role that has logged in may have set another one. If that may not end the session, the statement fails. A
   // standby does not show the sessions of the primary.
   const text =
@@ -204,13 +202,12 @@ class TransactionOutcomeUnknown extends CommitOutcomeUnknown {
   }
 }
 
-interface Transaction<T> {
-  readonly work: (run: Query) => Promise<T>;
-  readonly committed: (client?: PgClient) => Promise<void>;
-  readonly resolver: CommitOutcomeResolver;
-}
-
-async function transact<T>(client: PgClient, { work, committed, resolver }: Transaction<T>): Promise<T> {
+async function transact<T>(
+  client: PgClient,
+  work: (run: Query) => Promise<T>,
+  committed: (client?: PgClient) => Promise<void>,
+  resolver: CommitOutcomeResolver,
+): Promise<T> {
   let transaction: StartedTransaction;
   let result: T;
   try {
