@@ -84,6 +84,20 @@ export {
   getLaneLimit,
   selectDeliveries,
 } from './store-kit/select-deliveries.ts';
+export {
+  DELIVERY_STATES,
+  getQuotaClass,
+  getScheme,
+  KINDS,
+  PLACEMENT,
+  QUOTA_CLASSES,
+  QUOTE_KINDS,
+  readSubscription,
+  SCHEMES,
+  SETTLEMENT,
+  type SubscriptionRow,
+  TRADE,
+} from './store-kit/stored-values.ts';
 export { addZone, parseDateTime } from './validation/date.ts';
 export { defined } from './validation/defined.ts';
 export { formatError } from './validation/error-text.ts';

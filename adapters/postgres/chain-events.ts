@@ -16,15 +16,12 @@ import {
   isOrderChainEvent,
   readChainEvent,
 } from 'intentbook/store-kit';
+import { PLACEMENT, SETTLEMENT, TRADE } from '#internal';
 import type { Query } from './query.ts';
 import { toByteArray, toBytes, toKey, toNumberArray, toUid } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 export type PgChainEventTable = ReturnType<typeof createChainEventTable>;
-
-const TRADE = CHAIN_EVENT_TYPES.indexOf('trade');
-const SETTLEMENT = CHAIN_EVENT_TYPES.indexOf('settlement');
-const PLACEMENT = CHAIN_EVENT_TYPES.indexOf('placement');
 
 /** Formats the log position of a chain event as a map key. */
 export const formatLogPosition = ({ blockNumber, logIndex }: ChainEvent) => `${blockNumber} ${logIndex}`;

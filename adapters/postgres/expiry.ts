@@ -1,8 +1,9 @@
 import type { Hex, NewEvent, ReinstateRequest } from 'intentbook';
 import { createExpiryEvent, emitsExpiry } from 'intentbook/store-kit';
+import { getScheme } from '#internal';
 import type { PgChainEventTable } from './chain-events.ts';
 import { createEventRecorder } from './events.ts';
-import { EXPIRED, getOwner, getScheme, LIVE, toByteArray, toBytes, toUid } from './rows.ts';
+import { EXPIRED, getOwner, LIVE, toByteArray, toBytes, toUid } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 type ChangedRow = readonly [key: Hex, validTo: number, scheme: number];

@@ -6,6 +6,7 @@ import {
   type OrderProgress,
   type OrderStateProjection,
 } from 'intentbook/store-kit';
+import { getQuotaClass, getScheme, QUOTA_CLASSES, SCHEMES } from '#internal';
 import { ordersByKey } from './conditions.ts';
 import { createEventRecorder } from './events.ts';
 import { getBodyChecksum } from './order-rows.ts';
@@ -14,12 +15,8 @@ import {
   ENDED,
   getOwner,
   getPhase,
-  getQuotaClass,
-  getScheme,
   joinQuoteTexts,
   PHASES,
-  QUOTA_CLASSES,
-  SCHEMES,
   toByteArray,
   toBytes,
   toKey,

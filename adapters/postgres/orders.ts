@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Address, CancelRejection, Hex, InsertOutcome, OrderInsert, OrderStore, StoredOrder } from 'intentbook';
 import { StoreError } from 'intentbook';
+import { QUOTA_CLASSES, SCHEMES } from '#internal';
 import { ordersByKey } from './conditions.ts';
 import { XID } from './log-epoch.ts';
 import { getBodyChecksum, ordersWithKeys, type PgOrderRow, parseOrderRows, selectOrders } from './order-rows.ts';
@@ -10,8 +11,6 @@ import {
   getOwner,
   getPhase,
   joinQuoteTexts,
-  QUOTA_CLASSES,
-  SCHEMES,
   SEPARATOR,
   toByteArray,
   toBytes,

@@ -1,5 +1,6 @@
 import type { OrderQuote, QuoteQuery, QuoteStore, QuoteTerms } from 'intentbook';
-import { KINDS, QUOTE_KINDS, toByteArray, toBytes, toNumberArray } from './rows.ts';
+import { KINDS, QUOTE_KINDS } from '#internal';
+import { toByteArray, toBytes, toNumberArray } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 /**

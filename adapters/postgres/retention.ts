@@ -1,5 +1,6 @@
 import type { ChainEventPruneOutcome, RetentionStore } from 'intentbook';
-import { CHAIN_EVENT_TYPES, countOldEntries } from 'intentbook/store-kit';
+import { countOldEntries } from 'intentbook/store-kit';
+import { PLACEMENT, SETTLEMENT, TRADE } from '#internal';
 import { firstKey, toValidTo } from './pruning.ts';
 import type { Query } from './query.ts';
 import { toNumberArray } from './rows.ts';
@@ -11,10 +12,6 @@ type ChainEventRow = readonly [block: number, log: number, time: number | null, 
 
 /** Without statistics of the tables, the planner would scan them. */
 const NO_SCANS = "set_config('enable_seqscan', 'off', true)";
-
-const TRADE = CHAIN_EVENT_TYPES.indexOf('trade');
-const SETTLEMENT = CHAIN_EVENT_TYPES.indexOf('settlement');
-const PLACEMENT = CHAIN_EVENT_TYPES.indexOf('placement');
 
 /** Creates the deletion of old data besides orders. */
 export function createRetention(session: PostgresSession): RetentionStore {

@@ -1,4 +1,4 @@
-import type { Address, Hex, OrderEventType, OrderQuote, OrderState, QuotaClass } from 'intentbook';
+import type { Address, Hex, OrderEventType, OrderQuote, OrderState } from 'intentbook';
 
 /** Separates texts that are JSON, in which this character can only occur as an escape sequence. */
 export const SEPARATOR = '\x1e';
@@ -6,10 +6,7 @@ export const SEPARATOR = '\x1e';
 /** Renders the two texts of a quote as one. */
 export const joinQuoteTexts = ({ body, metadata }: OrderQuote) => `${body}${SEPARATOR}${metadata}`;
 
-/** Codes are indexes in these lists. They are stored in databases: append only. */
-export const SCHEMES = ['eip712', 'ethsign', 'presign', 'eip1271'] as const;
-export const QUOTA_CLASSES = ['open', 'pending'] as const;
-export const KINDS = ['sell', 'buy'] as const;
+/** Codes are indexes in this list. They are stored in databases: append only. */
 export const EVENT_TYPES = [
   'created',
   'cancelled',
@@ -22,7 +19,6 @@ export const EVENT_TYPES = [
   'reinstated',
   'reverted',
 ] as const satisfies readonly OrderEventType[];
-export const QUOTE_KINDS = ['standard', 'onchainPresign', 'onchainEip1271'] as const;
 
 /**
  * Phases of an order: its state, and whether its expiry is recorded. The code is the index, which listings and the
@@ -53,12 +49,6 @@ export function getPhase(state: OrderState, expiryRecorded = false): number {
       (phase.expiryRecorded === expiryRecorded || phase.state === 'cancelled' || phase.state === 'fulfilled'),
   );
 }
-
-/** Returns the quota class with a code. The table checks the range. */
-export const getQuotaClass = (code: number) => QUOTA_CLASSES[code] as QuotaClass;
-
-/** Returns the signing scheme with a code. The table checks the range. */
-export const getScheme = (code: number) => SCHEMES[code] as (typeof SCHEMES)[number];
 
 /** Converts to the server's text format of bytes, without an intermediate buffer. */
 export function toBytes(hex: Hex): string {

@@ -20,6 +20,7 @@ import {
   isOrderChainEvent,
   readChainEvent,
 } from 'intentbook/store-kit';
+import { SETTLEMENT, TRADE } from '#internal';
 import type { EventTable } from './events.ts';
 import type { OrderProjectionTable } from './order-projection.ts';
 import type { AppDataTable } from './orders.ts';
@@ -110,9 +111,6 @@ function createFirstTradeTable({ prefix: p, prepare }: SqliteSession) {
     get: (token: Address) => select.get(toBytes(token)) as number | undefined, // an INTEGER column
   };
 }
-
-const TRADE = CHAIN_EVENT_TYPES.indexOf('trade');
-const SETTLEMENT = CHAIN_EVENT_TYPES.indexOf('settlement');
 
 /** Reads rows that have the selected columns. */
 const readAll = (rows: unknown) => (rows as ChainEventRow[]).map(readChainEvent);

@@ -1,8 +1,9 @@
 import type { Hex, OrderChainEvent, ReinstateRequest } from 'intentbook';
 import { createExpiryEvent, emitsExpiry } from 'intentbook/store-kit';
+import { getQuotaClass, getScheme } from '#internal';
 import type { EventTable } from './events.ts';
 import type { OwnerCounts } from './order-projection.ts';
-import { bufferToHex, getQuotaClass, isExpiryRecorded, SCHEMES } from './rows.ts';
+import { bufferToHex, isExpiryRecorded } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 type ExpiryRow = readonly [id: number, uid: Buffer, owner: Buffer, validTo: number, scheme: number, quotaClass: number];
@@ -16,7 +17,7 @@ export type LogReinstatement = (order: ReinstatedOrder, at: number) => void;
 interface ReinstatedOrder {
   readonly uid: Buffer;
   readonly owner: Buffer;
-  readonly signingScheme: (typeof SCHEMES)[number];
+  readonly signingScheme: ReturnType<typeof getScheme>;
 }
 
 type ListChainEvents = (uid: Hex) => readonly OrderChainEvent[];
@@ -48,7 +49,7 @@ export function createExpirySweeper(
       for (const [id, uid, owner, validTo, scheme, quotaClass] of rows) {
         recordExpiry.run(id);
         owners.remove(owner, getQuotaClass(quotaClass));
-        const signingScheme = toScheme(scheme);
+        const signingScheme = getScheme(scheme);
         const hex = bufferToHex(uid);
         if (emitsExpiry({ signingScheme }, listChainEvents(hex))) events.record(createExpiryEvent(hex, validTo));
       }
@@ -82,12 +83,9 @@ export function createReinstater(
       for (const [id, uid, owner, , scheme, quotaClass] of rows) {
         reinstate.run(id);
         owners.add(owner, getQuotaClass(quotaClass));
-        logReinstatement({ uid, owner, signingScheme: toScheme(scheme) }, at);
+        logReinstatement({ uid, owner, signingScheme: getScheme(scheme) }, at);
       }
       return rows.length;
     });
   };
 }
-
-// The table checks the range.
-const toScheme = (code: number) => SCHEMES[code] as (typeof SCHEMES)[number];

@@ -1,7 +1,8 @@
 import { crc32 } from 'node:zlib';
 import type { Address, NewOrder, OrderCounts, QuotaClass } from 'intentbook';
 import { type KnownOrder, type OrderProgress, type RowChange, unpackUid } from 'intentbook/store-kit';
-import { bufferToHex, getQuotaClass, isExpiryRecorded, QUOTA_CLASSES, SCHEMES, STATES, toBytes } from './rows.ts';
+import { getQuotaClass, getScheme, QUOTA_CLASSES, SCHEMES } from '#internal';
+import { bufferToHex, isExpiryRecorded, STATES, toBytes } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 /** Order rows with the effects of chain events. All methods run within a transaction. */
@@ -150,8 +151,7 @@ function toKnownOrder(row: OrderStateRow): KnownOrder {
     placedOnChain: placedOnChain === 1,
     validTo,
     expiryRecorded: expiryRecorded === 1,
-    // The table checks the ranges.
-    signingScheme: SCHEMES[scheme] as KnownOrder['signingScheme'],
+    signingScheme: getScheme(scheme),
     quotaClass: getQuotaClass(quotaClass),
   };
 }

@@ -9,19 +9,11 @@ import type {
 } from 'intentbook';
 import { StoreError } from 'intentbook';
 import { checkCancellable, getEndTime } from 'intentbook/store-kit';
+import { getQuotaClass, getScheme } from '#internal';
 import type { EventTable } from './events.ts';
 import type { LogReinstatement } from './expiry.ts';
 import type { OrderProjectionTable, OwnerCounts } from './order-projection.ts';
-import {
-  fromOrders,
-  getQuotaClass,
-  isExpiryRecorded,
-  prepareAggregateQuery,
-  prepareOrderByUid,
-  SCHEMES,
-  STATES,
-  toBytes,
-} from './rows.ts';
+import { fromOrders, isExpiryRecorded, prepareAggregateQuery, prepareOrderByUid, STATES, toBytes } from './rows.ts';
 import type { BookOperations, SqliteSession } from './session.ts';
 
 /** Columns that are needed to check and cancel an order. */
@@ -152,9 +144,8 @@ function toCancellableOrder(uid: Buffer, row: CancellableOrderRow) {
     validTo,
     /** The owner's counters do not include an order whose expiry is recorded. */
     expiryRecorded: expiryRecorded === 1,
-    // The table checks the ranges.
-    state: STATES[state] as (typeof STATES)[number],
-    signingScheme: SCHEMES[scheme] as (typeof SCHEMES)[number],
+    state: STATES[state] as (typeof STATES)[number], // the table checks the range
+    signingScheme: getScheme(scheme),
     quotaClass: getQuotaClass(quotaClass),
   };
 }

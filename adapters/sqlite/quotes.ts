@@ -1,5 +1,6 @@
 import type { OrderQuote, QuoteTerms } from 'intentbook';
-import { KINDS, QUOTE_KINDS, toBytes } from './rows.ts';
+import { KINDS, QUOTE_KINDS } from '#internal';
+import { toBytes } from './rows.ts';
 import type { BookOperations, SqliteSession } from './session.ts';
 
 /**

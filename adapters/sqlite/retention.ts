@@ -1,5 +1,6 @@
 import type { ChainEventPruneOutcome, ChainEventPruneRequest, DocumentPruneRequest, LogPruneRequest } from 'intentbook';
-import { CHAIN_EVENT_TYPES, countOldEntries, unpackUid } from 'intentbook/store-kit';
+import { countOldEntries, unpackUid } from 'intentbook/store-kit';
+import { PLACEMENT, SETTLEMENT, TRADE } from '#internal';
 import { bufferToHex } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
@@ -12,10 +13,6 @@ type ChainEventRow = readonly [
   uid: Buffer | null,
   transaction: Buffer,
 ];
-
-const TRADE = CHAIN_EVENT_TYPES.indexOf('trade');
-const SETTLEMENT = CHAIN_EVENT_TYPES.indexOf('settlement');
-const PLACEMENT = CHAIN_EVENT_TYPES.indexOf('placement');
 
 /** Creates the deletion of old data besides orders. */
 export function createRetention(session: SqliteSession) {

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { EncodedOrder, Hex, OrderState, QuotaClass, StoredOrder } from 'intentbook';
+import type { EncodedOrder, Hex, OrderState, StoredOrder } from 'intentbook';
 import { isSoundBody } from 'intentbook/store-kit';
 import type { SqliteSession } from './session.ts';
 
@@ -86,14 +86,8 @@ export function toStoredOrder(row: OrderRow, uid: Hex, body: string, checksum: n
 /** SQL condition for a recorded expiry: the order is not live, and neither cancelled nor fulfilled. */
 export const isExpiryRecorded = '(live = 0 AND state < 2)';
 
-/** Codes are indexes in these lists. They are stored in files: append only. */
+/** Codes are indexes in this list. They are stored in files: append only. */
 export const STATES = ['open', 'presignaturePending', 'cancelled', 'fulfilled'] as const;
-export const SCHEMES = ['eip712', 'ethsign', 'presign', 'eip1271'] as const;
-export const QUOTA_CLASSES = ['open', 'pending'] as const;
-/** Returns the quota class with a code. */
-export const getQuotaClass = (code: number) => QUOTA_CLASSES[code] as QuotaClass; // the table checks the range
-export const KINDS = ['sell', 'buy'] as const;
-export const QUOTE_KINDS = ['standard', 'onchainPresign', 'onchainEip1271'] as const;
 
 export function toBytes(hex: Hex): Buffer {
   return Buffer.from(hex.slice(2), 'hex');

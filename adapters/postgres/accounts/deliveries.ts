@@ -1,10 +1,11 @@
 import type { Address, ClaimedDelivery, Delivery, DeliveryCounts, DeliveryStore } from 'intentbook';
 import { CLAIM_WINDOW, DELIVERY_WINDOW, type DueDelivery, selectDeliveries } from 'intentbook/store-kit';
+import { DELIVERY_STATES, readSubscription, type SubscriptionRow } from '#internal';
 import type { Query } from '../query.ts';
 import { toBytes } from '../rows.ts';
 import type { PostgresSession } from '../session.ts';
 import type { AcquireLock } from './serial-lock.ts';
-import { type PgSubscriptionRow, readSubscription, subscriptionColumns } from './subscriptions.ts';
+import { subscriptionColumns } from './subscriptions.ts';
 
 /** A notification to deliver to the subscriptions of its account and type. */
 export interface AddedDelivery {
@@ -21,9 +22,7 @@ export interface Outbox {
   drop(run: Query, notifications: readonly string[]): Promise<void>;
 }
 
-/** Codes are indexes in this list. They are stored in databases: append only. */
-const STATES = ['pending', 'delivered', 'dead', 'dropped'] as const;
-const [PENDING, DELIVERED, DEAD, DROPPED] = [0, 1, 2, 3];
+const [PENDING, DELIVERED, DEAD, DROPPED] = DELIVERY_STATES.keys();
 
 /** Milliseconds. A sum with a time is a safe integer. */
 const UNLIMITED_DELAY = 2 ** 52;
@@ -34,7 +33,7 @@ const MAX_ROUNDS = 10;
 /** A lane, and one of its deliveries; `id` is null if none is due. */
 type LaneRow = DueDelivery & { readonly id: string | null; readonly next: number | null };
 
-type ClaimedRow = PgSubscriptionRow & Omit<ClaimedDelivery, 'subscription' | 'isReliable'>;
+type ClaimedRow = SubscriptionRow & Omit<ClaimedDelivery, 'subscription' | 'isReliable'>;
 
 type Argument<Method extends keyof DeliveryStore> = Parameters<DeliveryStore[Method]>[0];
 
@@ -203,7 +202,7 @@ export function createDeliveryTable(
 
     list: ({ state, after = 0, limit }) =>
       read('list deliveries', async (run) => {
-        const rows = await run(list, STATES.indexOf(state), after, limit);
+        const rows = await run(list, DELIVERY_STATES.indexOf(state), after, limit);
         return rows.map((row) => ({ ...row, state }));
       }),
 

@@ -1,24 +1,15 @@
 import type { InvitationLimit, InvitationLimits, Subscription, SubscriptionStore, UsedNonce } from 'intentbook';
+import { readSubscription, type SubscriptionRow } from '#internal';
 import type { Query } from '../query.ts';
 import { toBytes } from '../rows.ts';
 import type { PostgresSession } from '../session.ts';
 import type { AcquireLock } from './serial-lock.ts';
 
-/** Columns of a {@link PgSubscriptionRow}. `w` is the table of subscriptions. */
+/** Columns of a {@link SubscriptionRow}. `w` is the table of subscriptions. */
 export const subscriptionColumns =
   'w.id, w.account, w.channel, w.target, array_to_json(w.types)::text AS types, w.secret, w.created AS "createdAt", ' +
   `CASE WHEN w.active THEN 'active' WHEN w.suspended THEN 'suspended' ELSE 'pending' END AS state, ` +
   'w.failing_since AS "failingSince"';
-
-export type PgSubscriptionRow = Omit<Subscription, 'types' | 'failingSince'> & {
-  readonly types: string;
-  readonly failingSince: number | null;
-};
-
-export function readSubscription({ types, failingSince, ...row }: PgSubscriptionRow): Subscription {
-  const subscription = { ...row, types: JSON.parse(types) };
-  return failingSince === null ? subscription : { ...subscription, failingSince };
-}
 
 function prepareStatements({ prepare, prepareObjects, schema: s }: PostgresSession) {
   type Counts = readonly [ofTarget: number, ofDomain: number, ofChannel: number, ofAccount: number, ofClient: number];
@@ -45,21 +36,21 @@ function prepareStatements({ prepare, prepareObjects, schema: s }: PostgresSessi
       `UPDATE ${s}.invitations SET channel = '' WHERE (channel, target, account, sent) = ` +
         `(SELECT channel, target, account, created FROM ${s}.subscriptions WHERE id = $1 AND account = $2)`,
     ),
-    confirm: prepareObjects<PgSubscriptionRow>(
+    confirm: prepareObjects<SubscriptionRow>(
       `UPDATE ${s}.subscriptions w SET active = true, target = coalesce($3, target), ` +
         `token_expires = NULL WHERE token_hash = $1 AND token_expires >= $2 AND coalesce($3, target) <> '' RETURNING ${subscriptionColumns}`,
     ),
-    findConfirmed: prepareObjects<PgSubscriptionRow>(
+    findConfirmed: prepareObjects<SubscriptionRow>(
       `SELECT ${subscriptionColumns} FROM ${s}.subscriptions w WHERE w.token_hash = $1 AND w.active`,
     ),
-    list: prepareObjects<PgSubscriptionRow>(
+    list: prepareObjects<SubscriptionRow>(
       `SELECT ${subscriptionColumns} FROM ${s}.subscriptions w WHERE w.account = $1 ORDER BY w.ordinal`,
     ),
     findSame: prepare<readonly [id: string, active: boolean]>(
       `SELECT id, active FROM ${s}.subscriptions WHERE account = $1 AND channel = $2 AND target = $3 AND id <> $4 ` +
         `AND (active OR suspended) AND target <> ''`,
     ),
-    setTypes: prepareObjects<PgSubscriptionRow>(
+    setTypes: prepareObjects<SubscriptionRow>(
       `UPDATE ${s}.subscriptions w SET types = $2 WHERE id = $1 RETURNING ${subscriptionColumns}`,
     ),
     remove: prepare(`DELETE FROM ${s}.subscriptions WHERE id = $1 AND account = $2 RETURNING 1`),

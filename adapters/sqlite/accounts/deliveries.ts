@@ -1,11 +1,9 @@
 import type { ClaimedDelivery, Clock, Delivery, DeliveryLane, DeliveryStore } from 'intentbook';
 import { CLAIM_WINDOW, type DueDelivery, getLaneLimit, selectDeliveries } from 'intentbook/store-kit';
+import { DELIVERY_STATES, readSubscription, type SubscriptionRow } from '#internal';
 import { toHexText } from '../rows.ts';
 import type { AccountOperations, SqliteSession } from '../session.ts';
-import { readSubscription, type SubscriptionRow, subscriptionColumns } from './subscriptions.ts';
-
-/** Codes are indexes in this list. They are stored in files: append only. */
-const DELIVERY_STATES = ['pending', 'delivered', 'dead', 'dropped'] as const;
+import { subscriptionColumns } from './subscriptions.ts';
 
 type Argument<Method extends keyof DeliveryStore> = Parameters<DeliveryStore[Method]>[0];
 

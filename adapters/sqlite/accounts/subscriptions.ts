@@ -1,4 +1,5 @@
 import type { InvitationLimit, InvitationLimits, Subscription, UsedNonce } from 'intentbook';
+import { readSubscription, type SubscriptionRow } from '#internal';
 import { toBytes, toHexText } from '../rows.ts';
 import type { AccountOperations, SqliteSession } from '../session.ts';
 
@@ -7,16 +8,6 @@ export const subscriptionColumns =
   `s.id, ${toHexText('s.account')} AS account, s.channel, s.target, s.types, s.secret, s.created_at AS createdAt, ` +
   `CASE WHEN s.active = 1 THEN 'active' WHEN s.suspended = 1 THEN 'suspended' ELSE 'pending' END AS state, ` +
   's.failing_since AS failingSince';
-
-export type SubscriptionRow = Omit<Subscription, 'types' | 'failingSince'> & {
-  readonly types: string;
-  readonly failingSince: number | null;
-};
-
-export function readSubscription({ types, failingSince, ...row }: SubscriptionRow): Subscription {
-  const subscription = { ...row, types: JSON.parse(types) };
-  return failingSince === null ? subscription : { ...subscription, failingSince };
-}
 
 /** Creates the operations on subscriptions. They are synchronous: a call has taken effect when it returns. */
 export function createSubscriptionTable(session: SqliteSession): AccountOperations['subscriptions'] {
