@@ -27,21 +27,26 @@ import { getOwner, toByteArray, toBytes } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 /** The hash is null after a rollback that left no stored hash; both are null before the first batch. */
-type BlockRow = readonly [number: number | null, hash: Hex | null];
+interface ProgressRow {
+  readonly number: number | null;
+  readonly hash: Hex | null;
+}
 
 export function createChainStore(session: PostgresSession, chainEvents: PgChainEventTable, owners: PgOwnerCounts) {
-  const { schema: s, prepare, read, write } = session;
+  const { schema: s, prepare, prepareObjects, read, write } = session;
   const projection = createOrderProjectionTable(session);
-  const newest = prepare<BlockRow>(`SELECT number, hash FROM ${s}.progress WHERE id = 1`);
+  const newest = prepareObjects<ProgressRow>(`SELECT number, hash FROM ${s}.progress WHERE id = 1`);
   // One transaction at a time changes the chain events.
-  const lock = prepare<BlockRow>(`SELECT number, hash FROM ${s}.progress WHERE id = 1 FOR UPDATE`);
+  const lock = prepareObjects<ProgressRow>(`SELECT number, hash FROM ${s}.progress WHERE id = 1 FOR UPDATE`);
   const setIndexedBlock = prepare(`UPDATE ${s}.progress SET number = $1, hash = $2 WHERE id = 1`);
-  const selectBlocks = prepare<BlockRow>(`SELECT number, hash FROM ${s}.blocks ORDER BY number DESC`);
+  const selectBlocks = prepareObjects<BlockRef>(`SELECT number, hash FROM ${s}.blocks ORDER BY number DESC`);
   const insertBlocks = prepare(
     `INSERT INTO ${s}.blocks (number, hash) SELECT * FROM unnest($1::bigint[], $2::bytea[]) ON CONFLICT DO NOTHING`,
   );
   const deleteBlocks = prepare(`DELETE FROM ${s}.blocks WHERE number < $1 OR number > $2`);
-  const selectNewestBlock = prepare<BlockRow>(`SELECT number, hash FROM ${s}.blocks ORDER BY number DESC LIMIT 1`);
+  const selectNewestBlock = prepareObjects<BlockRef>(
+    `SELECT number, hash FROM ${s}.blocks ORDER BY number DESC LIMIT 1`,
+  );
   const touchOwners = prepare(`UPDATE ${s}.owners SET live_open = live_open WHERE owner = ANY($1::bytea[])`);
 
   /**
@@ -98,10 +103,7 @@ export function createChainStore(session: PostgresSession, chainEvents: PgChainE
         return rolledBackTo === undefined ? { indexedBlock } : { indexedBlock, rolledBackTo };
       }),
 
-    blocks: () =>
-      read('read the hashes of blocks', async (run) =>
-        (await run(selectBlocks)).flatMap((each) => toBlockRef(each) ?? []),
-      ),
+    blocks: () => read('read the hashes of blocks', (run) => run(selectBlocks)),
 
     apply: (batch) =>
       write('apply chain events', async (run) => {
@@ -171,9 +173,9 @@ export function createChainStore(session: PostgresSession, chainEvents: PgChainE
         const removed = await chainEvents.removeAbove(run, to);
         await replace(run, removed, [], at, pendingValidity);
         await run(deleteBlocks, 0, to);
-        const number = row?.[0] ?? null;
+        const number = row?.number ?? null;
         if (number === null || number <= to) return { status: 'rolledBack', removed: removed.length, indexedBlock };
-        const newestLeft = toBlockRef((await run(selectNewestBlock))[0]);
+        const [newestLeft = null] = await run(selectNewestBlock);
         await run(setIndexedBlock, newestLeft?.number ?? to, newestLeft === null ? null : toBytes(newestLeft.hash));
         return { status: 'rolledBack', removed: removed.length, indexedBlock: newestLeft };
       }),
@@ -185,10 +187,8 @@ export function createChainStore(session: PostgresSession, chainEvents: PgChainE
   };
 }
 
-const getRolledBackTo = ([number, hash]: BlockRow = [null, null]) =>
-  hash === null ? (number ?? undefined) : undefined;
+const NO_PROGRESS: ProgressRow = { number: null, hash: null };
 
-function toBlockRef(row: BlockRow | undefined): BlockRef | null {
-  const [number, hash] = row ?? [null, null];
-  return number === null || hash === null ? null : { number, hash };
-}
+const getRolledBackTo = ({ number, hash } = NO_PROGRESS) => (hash === null ? (number ?? undefined) : undefined);
+
+const toBlockRef = ({ number, hash } = NO_PROGRESS) => (number === null || hash === null ? null : { number, hash });

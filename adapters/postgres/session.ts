@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { StoreError } from 'intentbook';
 import { type CommitOutcomeResolver, createCommitOutcomeResolver, type StartedTransaction } from './commit-outcome.ts';
+import type { ConnectionTraits } from './connection.ts';
 import { getErrorCode, type PgClient, type PgPool, startRequest, TIMEOUTS, toStoreError } from './database-driver.ts';
 import type { Query, Statement } from './query.ts';
 import { CommitOutcomeUnknown, createQuery, isServerError, observeReplication, withConnection } from './query.ts';
@@ -40,14 +41,10 @@ export interface PostgresSession {
 /** Maximum number of attempts of a transaction. An attempt that fails has no visible effect. */
 const MAX_ATTEMPTS = 10;
 
-export interface SessionSettings {
+export interface SessionSettings extends ConnectionTraits {
   readonly schema: string;
   /** Whether statements are prepared by name. Must be false if a pooler changes connections between transactions. */
   readonly named: boolean;
-  /** Whether connections lead to the server itself, so that a session can be identified by its process. */
-  readonly direct: boolean;
-  /** Whether statements outside a transaction run with another isolation level than READ COMMITTED. */
-  readonly strict: boolean;
   /** Whether writes can join a transaction of the host. Default: true. */
   readonly joinable?: boolean;
   /**
@@ -68,12 +65,10 @@ export function openSession(
   /** Process ids of the sessions that may still run the statement of a failure. */
   const failures = new WeakMap<StoreError, number>();
 
-  const retry = <T>(operation: string, work: (client: PgClient) => Promise<T>) => withRetry(pool, operation, work);
-
   /** Runs the statements of a request, whose time includes the wait for a connection. */
   function retryRequest<T>(operation: string, work: (client: PgClient, run: Query) => Promise<T>): Promise<T> {
     const getLimit = startRequest();
-    return retry(operation, (client) => work(client, createQuery(client, getLimit())));
+    return withRetry(pool, operation, (client) => work(client, createQuery(client, getLimit())));
   }
 
   async function runStatement<T>(client: PgClient, work: () => Promise<T>): Promise<T> {
@@ -113,7 +108,7 @@ export function openSession(
     },
     async write<T>(operation: string, work: (run: Query) => Promise<T>) {
       try {
-        return await retry(operation, (client) => transact(client, work, committed, resolver));
+        return await withRetry(pool, operation, (client) => transact(client, work, committed, resolver));
       } catch (cause) {
         if (!(cause instanceof TransactionOutcomeUnknown)) {
           throw cause instanceof CommitOutcomeUnknown ? toUnknown(operation, cause) : cause;

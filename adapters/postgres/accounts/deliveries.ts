@@ -16,11 +16,7 @@ export interface AddedDelivery {
   readonly at: number;
 }
 
-/** Changes of deliveries by notifications, within the transaction that holds the lock of the log. */
-export interface Outbox {
-  add(run: Query, shown: readonly AddedDelivery[]): Promise<void>;
-  drop(run: Query, notifications: readonly string[]): Promise<void>;
-}
+export type Outbox = ReturnType<typeof createOutbox>;
 
 const [PENDING, DELIVERED, DEAD, DROPPED] = DELIVERY_STATES.keys();
 
@@ -37,7 +33,8 @@ type ClaimedRow = SubscriptionRow & Omit<ClaimedDelivery, 'subscription' | 'isRe
 
 type Argument<Method extends keyof DeliveryStore> = Parameters<DeliveryStore[Method]>[0];
 
-export function createOutbox({ schema: s, prepare }: PostgresSession, now: () => number): Outbox {
+/** Creates the changes of deliveries by notifications, in the transaction that holds the lock of the log. */
+export function createOutbox({ schema: s, prepare }: PostgresSession, now: () => number) {
   // Waits for a subscription that is being removed, and then omits it. Subscriptions are locked in the order of their
   // ids, like by a claim, so that both cannot cause a deadlock.
   const add = prepare(
@@ -54,7 +51,7 @@ export function createOutbox({ schema: s, prepare }: PostgresSession, now: () =>
     `UPDATE ${s}.deliveries SET state = ${DROPPED} WHERE notification = ANY($1::text[]) AND state = ${PENDING}`,
   );
   return {
-    async add(run, shown) {
+    async add(run: Query, shown: readonly AddedDelivery[]): Promise<void> {
       if (shown.length === 0) return;
       await run(
         add,
@@ -65,7 +62,7 @@ export function createOutbox({ schema: s, prepare }: PostgresSession, now: () =>
         now(),
       );
     },
-    async drop(run, notifications) {
+    async drop(run: Query, notifications: readonly string[]): Promise<void> {
       if (notifications.length > 0) await run(drop, notifications);
     },
   };

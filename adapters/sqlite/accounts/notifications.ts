@@ -19,7 +19,6 @@ export function createNotificationTable(
   clock: Clock,
 ): Omit<AccountOperations['notifications'], 'watch'> {
   const { prefix: p, prepare, read, write } = session;
-  const progress = createFeedProgress(session);
   const find = prepare(`SELECT seq, account, type, at, visible FROM ${p}notifications WHERE id = ?`).raw();
   const insert = prepare(
     `INSERT INTO ${p}notifications (seq, id, account, type, at, body, visible) VALUES (?, ?, ?, ?, ?, ?, 1)`,
@@ -49,6 +48,15 @@ export function createNotificationTable(
     `SELECT ${columns} FROM ${join} WHERE l.account = ? AND l.id > ? ORDER BY l.id LIMIT ?`,
   );
 
+  const selectCursor = prepare(`SELECT cursor FROM ${p}feeds WHERE feed = ?`).pluck();
+  const setCursor = prepare(`INSERT OR REPLACE INTO ${p}feeds (feed, cursor) VALUES (?, ?)`);
+  const setMarker = prepare(`INSERT OR REPLACE INTO ${p}progress_markers (feed, key, value) VALUES (?, ?, ?)`);
+  const deleteMarker = prepare(`DELETE FROM ${p}progress_markers WHERE feed = ? AND key = ?`);
+  const selectMarkers = prepare(
+    `SELECT key, value FROM ${p}progress_markers WHERE feed = ? AND key IN (SELECT value FROM json_each(?))`,
+  );
+
+  const getCursor = (feed: string) => (selectCursor.get(feed) as number | undefined) ?? null; // an integer column
   const getEpochStart = createEpochStart(session, 'account_log', clock);
   const getNextId = () => getEpochStart() ?? (newest.get() as number) + 1; // an integer, or coalesced to one
 
@@ -80,53 +88,35 @@ export function createNotificationTable(
     change.type === 'notify' ? notify(change.notification) : withdraw(change.id);
 
   function append({ feed, after: expected, through, changes, marks = [] }: NotificationBatch): AppendOutcome {
-    const cursor = progress.cursor(feed);
+    const cursor = getCursor(feed);
     if (cursor !== expected) return { status: 'moved', cursor };
     let changed = 0;
     for (const change of changes) if (apply(change)) changed++;
-    progress.write(feed, through, marks);
+    for (const { key, value } of marks) {
+      if (value === null) deleteMarker.run(feed, key);
+      else setMarker.run(feed, key, value);
+    }
+    setCursor.run(feed, through);
     return { status: 'appended', changed };
   }
 
   return {
-    cursor: (feed) => read('read a cursor', () => progress.cursor(feed)),
+    cursor: (feed) => read('read a cursor', () => getCursor(feed)),
     append: (batch) => write('write notifications', () => append(batch)),
     list: ({ account, after: position, limit }) =>
       read('read notifications', () => {
         const { at, seq } = position ?? { at: Number.MAX_SAFE_INTEGER, seq: Number.MAX_SAFE_INTEGER };
         return list.all(toBytes(account), at, seq, limit) as StoredNotification[]; // as selected
       }),
-    marks: (feed, keys) => read('read progress markers', () => progress.marks(feed, keys)),
+    marks: (feed, keys) =>
+      // The columns selected.
+      read('read progress markers', () => selectMarkers.all(feed, JSON.stringify(keys)) as ProgressMarker[]),
     last: () => read('read the account log', () => newest.get() as number), // an integer, or coalesced to one
     after: (id, limit, account) =>
       read('read the account log', () => {
         const rows = account === undefined ? after.all(id, limit) : afterOfAccount.all(toBytes(account), id, limit);
         return rows as AccountLogEntry[]; // the columns selected
       }),
-  };
-}
-
-/** Creates the operations on the cursors and progress markers of feeds. They run within a transaction. */
-function createFeedProgress({ prefix: p, prepare }: SqliteSession) {
-  const selectCursor = prepare(`SELECT cursor FROM ${p}feeds WHERE feed = ?`).pluck();
-  const setCursor = prepare(`INSERT OR REPLACE INTO ${p}feeds (feed, cursor) VALUES (?, ?)`);
-  const setMarker = prepare(`INSERT OR REPLACE INTO ${p}progress_markers (feed, key, value) VALUES (?, ?, ?)`);
-  const deleteMarker = prepare(`DELETE FROM ${p}progress_markers WHERE feed = ? AND key = ?`);
-  const selectMarker = prepare(`SELECT value FROM ${p}progress_markers WHERE feed = ? AND key = ?`).pluck();
-  return {
-    cursor: (feed: string) => (selectCursor.get(feed) as number | undefined) ?? null, // an integer column
-    marks: (feed: string, keys: readonly string[]) =>
-      [...new Set(keys)].flatMap((key): ProgressMarker[] => {
-        const value = selectMarker.get(feed, key) as string | undefined; // a text column
-        return value === undefined ? [] : [{ key, value }];
-      }),
-    write(feed: string, cursor: number, marks: NonNullable<NotificationBatch['marks']>): void {
-      for (const { key, value } of marks) {
-        if (value === null) deleteMarker.run(feed, key);
-        else setMarker.run(feed, key, value);
-      }
-      setCursor.run(feed, cursor);
-    },
   };
 }
 

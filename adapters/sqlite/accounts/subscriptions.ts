@@ -12,9 +12,10 @@ export const subscriptionColumns =
 /** Creates the operations on subscriptions. They are synchronous: a call has taken effect when it returns. */
 export function createSubscriptionTable(session: SqliteSession): AccountOperations['subscriptions'] {
   const { prefix: p, prepare, read, write } = session;
-  const nonces = createNonces(session);
   const invitations = createInvitations(session);
   const columns = `${subscriptionColumns} FROM ${p}subscriptions s`;
+  const selectNonce = prepare(`SELECT 1 FROM ${p}nonces WHERE account = ? AND nonce = ?`).pluck();
+  const insertNonce = prepare(`INSERT INTO ${p}nonces (account, nonce, expires_at) VALUES (?, ?, ?)`);
   const insert = prepare(
     `INSERT INTO ${p}subscriptions (id, account, channel, target, types, active, secret, created_at, token_hash, ` +
       'expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
@@ -37,6 +38,12 @@ export function createSubscriptionTable(session: SqliteSession): AccountOperatio
   const remove = prepare(`DELETE FROM ${p}subscriptions WHERE n = ?`);
   const removeDeliveries = prepare(`DELETE FROM ${p}deliveries WHERE subscription = ?`);
 
+  const isUsed = ({ account, nonce }: UsedNonce) => selectNonce.get(toBytes(account), nonce) !== undefined;
+
+  function markUsed({ account, nonce, expiresAt }: UsedNonce): void {
+    insertNonce.run(toBytes(account), nonce, expiresAt);
+  }
+
   function removeByNumber(n: unknown): void {
     removeDeliveries.run(n);
     remove.run(n);
@@ -51,19 +58,19 @@ export function createSubscriptionTable(session: SqliteSession): AccountOperatio
     create: ({ subscription, confirmation, nonce, quota, invitation, now }) =>
       write('store a subscription', () => {
         sweep.run(now);
-        if (nonces.isUsed(nonce)) return { status: 'used' };
+        if (isUsed(nonce)) return { status: 'used' };
         const { id, account, channel, target, types, state, secret, createdAt } = subscription;
         const owner = toBytes(account);
         const [same, isActive] = (findSame.get(owner, channel, target, 0) ?? []) as [number?, number?]; // as selected
         if (same !== undefined && isActive === 1) {
-          nonces.markUsed(nonce);
+          markUsed(nonce);
           return { status: 'updated', subscription: update(same, JSON.stringify(types)) };
         }
         const others = Number(count.get(owner)) - (same === undefined ? 0 : 1);
         if (others >= quota) return { status: 'quotaExceeded', quota };
         const by = invitation === undefined ? undefined : invitations.check(subscription, invitation);
         if (by !== undefined) return { status: 'limited', by };
-        nonces.markUsed(nonce);
+        markUsed(nonce);
         if (same !== undefined) removeByNumber(same);
         if (invitation !== undefined) invitations.add(subscription, invitation, now);
         const token = confirmation === undefined ? null : toBytes(confirmation.tokenHash);
@@ -94,26 +101,14 @@ export function createSubscriptionTable(session: SqliteSession): AccountOperatio
 
     remove: ({ id, account, nonce, isUnsent }) =>
       write('remove a subscription', () => {
-        if (nonce !== undefined && nonces.isUsed(nonce)) return 'used';
-        if (nonce !== undefined) nonces.markUsed(nonce);
+        if (nonce !== undefined && isUsed(nonce)) return 'used';
+        if (nonce !== undefined) markUsed(nonce);
         const n = find.get(id, toBytes(account));
         if (n === undefined) return 'missing';
         if (isUnsent === true) invitations.withdraw(n);
         removeByNumber(n);
         return 'removed';
       }),
-  };
-}
-
-/** Creates the operations on the nonces of signatures. */
-function createNonces({ prefix: p, prepare }: SqliteSession) {
-  const selectNonce = prepare(`SELECT 1 FROM ${p}nonces WHERE account = ? AND nonce = ?`).pluck();
-  const insertNonce = prepare(`INSERT INTO ${p}nonces (account, nonce, expires_at) VALUES (?, ?, ?)`);
-  return {
-    isUsed: ({ account, nonce }: UsedNonce) => selectNonce.get(toBytes(account), nonce) !== undefined,
-    markUsed({ account, nonce, expiresAt }: UsedNonce): void {
-      insertNonce.run(toBytes(account), nonce, expiresAt);
-    },
   };
 }
 
