@@ -215,7 +215,7 @@ export function memoryAccountStore(): AccountStore {
     const forgotten = forgetNotifications(account, log, logs);
     for (const id of forgotten) removeNotification(id);
     if (forgotten.size > 0) rows.set(FORGOTTEN.id, { ...FORGOTTEN, seq: 0, visible: false });
-    const affiliate = forgetAffiliate(account, { wallets, codes, marks });
+    const affiliate = forgetAffiliate(account, wallets, codes, marks);
     return { subscriptions: own.length, notifications: forgotten.size, affiliate };
   }
 

@@ -31,17 +31,16 @@ export function forgetNotifications(account: Address, log: Entry[], logs: Map<st
   return new Set(own.map(({ notification }) => notification));
 }
 
-interface Affiliates {
-  readonly wallets: Map<string, Affiliate>;
-  readonly codes: Map<string, Affiliate>;
-  /** Progress markers by feed. */
-  readonly marks: ReadonlyMap<string, ReadonlyMap<string, string>>;
-}
-
-/** Deletes the affiliate code of an account, unless the value of a referred trade names the account. */
+/**
+ * Deletes the affiliate code of an account, unless the value of a referred trade names the account.
+ *
+ * @param marks - Progress markers by feed.
+ */
 export function forgetAffiliate(
   account: Address,
-  { wallets, codes, marks }: Affiliates,
+  wallets: Map<string, Affiliate>,
+  codes: Map<string, Affiliate>,
+  marks: ReadonlyMap<string, ReadonlyMap<string, string>>,
 ): ForgottenAccount['affiliate'] {
   const affiliate = wallets.get(account);
   if (affiliate === undefined) return 'none';

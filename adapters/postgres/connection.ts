@@ -27,21 +27,15 @@ export interface PostgresConnection {
   disconnect(): Promise<void>;
 }
 
-/** A pool of this process, and the stores that use it. */
-interface SharedPool {
-  readonly pool: Promise<OwnPool>;
-  users: number;
-}
-
 /**
- * Pools by connection string. The stores of a process share one, and thus one connection that listens: otherwise the
+ * Pools by connection string, and the numbers of stores that use them. The stores of a process share one, and thus one connection that listens: otherwise the
  * connections would grow with the number of books, and use up those of the server.
  */
-const shared = new Map<string, SharedPool>();
+const shared = new Map<string, { readonly pool: Promise<OwnPool>; users: number }>();
 
 /** Returns the pool of a connection string with at least a number of connections, and a function that leaves it. */
 async function sharePool(url: string, connections: number) {
-  const entry = shared.get(url) ?? { pool: createPool(url, { connections }), users: 0 };
+  const entry = shared.get(url) ?? { pool: createPool(url, connections), users: 0 };
   shared.set(url, entry);
   entry.users++;
   const leave = async () => {
@@ -77,7 +71,7 @@ export async function connectPostgres(source: PostgresSource): Promise<PostgresC
 
 /** Runs work on the pool of a command, which no other one shares. Its statements have no limit of time. */
 export async function withCommandPool<T>(url: string, work: (pool: PgPool) => Promise<T>): Promise<T> {
-  const pool = await createPool(url, { connections: 2, limited: false });
+  const pool = await createPool(url, 2, false);
   try {
     return await work(pool);
   } finally {

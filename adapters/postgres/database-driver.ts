@@ -65,14 +65,6 @@ export interface OwnPool extends PgPool {
   end(): Promise<void>;
 }
 
-/** Options of a pool that the store owns. */
-export interface PoolSettings {
-  /** Maximum number of connections. */
-  readonly connections: number;
-  /** Whether to limit the duration of statements. Migrations have no limit. Default: true. */
-  readonly limited?: boolean;
-}
-
 /**
  * Time limits, in milliseconds. Those of the server are shorter than those of the client, so that the server reports
  * the outcome. A request that waits for a connection, and then for a lock, fails within 10 seconds.
@@ -128,8 +120,13 @@ export const LOCAL_LIMITS =
 /** First word of the name of a pool's sessions. Its maximum and a random number follow. */
 export const POOL_NAME = 'intentbook';
 
-/** Creates a pool with node-postgres, which is loaded on the first call. */
-export async function createPool(url: string, { connections, limited = true }: PoolSettings): Promise<OwnPool> {
+/**
+ * Creates a pool with node-postgres, which is loaded on the first call.
+ *
+ * @param connections - Maximum number of connections.
+ * @param limited - Whether to limit the duration of statements. Migrations have no limit.
+ */
+export async function createPool(url: string, connections: number, limited = true): Promise<OwnPool> {
   const driver = await import('pg').catch((cause: unknown) => {
     throw new StoreError('Unavailable', describePackageFailure('postgresStore', 'pg', cause), { cause });
   });

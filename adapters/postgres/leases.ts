@@ -9,12 +9,6 @@ type LeaseRow = readonly [holder: string, expires: number];
 /** A holder that acquires or releases its lease again changes nothing. */
 const REPEATABLE = { repeatable: true };
 
-/** The lease of another holder, and since when this process has seen it unchanged, in milliseconds since 1970. */
-interface SeenLease {
-  readonly expires: number;
-  readonly since: number;
-}
-
 /**
  * Creates the lease operations. Each lease is a row; the conditional update of the row decides. A holder renews it when
  * half of its lifetime has passed.
@@ -31,7 +25,8 @@ export function createLeaseTable({ schema: s, prepare, read, call }: PostgresSes
   );
   const select = prepare<LeaseRow>(`SELECT holder, expires FROM ${s}.leases WHERE name = $1`);
   const release = prepare(`UPDATE ${s}.leases SET expires = 0 WHERE name = $1 AND holder = $2`);
-  const seen = new Map<string, SeenLease>();
+  /** Leases of other holders, and since when this process has seen them unchanged, in milliseconds since 1970. */
+  const seen = new Map<string, { readonly expires: number; readonly since: number }>();
   /** Leases that this process holds. Until half of its lifetime, no other process can take one. */
   const held = new Map<string, LeaseOutcome & { readonly status: 'held'; readonly holder: string }>();
 

@@ -24,15 +24,10 @@ const BY_UID = `${sqlUid('o.key')} DESC`;
 const NEWEST = `o.created DESC, ${BY_UID}`;
 
 /** How the last columns of an index are sorted, and the condition of the entries from a creation date on. */
-interface DateIndex {
-  readonly order: string;
-  readonly reach: (date: string) => string;
-}
-
-const DATE_INDEX: DateIndex = { order: 'o.created DESC', reach: (date) => `o.created <= ${date}` };
+const DATE_INDEX = { order: 'o.created DESC', reach: (date: string) => `o.created <= ${date}` };
 
 const { high, low } = splitDate('o.created');
-const OWNER_INDEX: DateIndex = {
+const OWNER_INDEX: typeof DATE_INDEX = {
   order: `${high} DESC, ${low} DESC`,
   reach(date) {
     const limit = splitDate(date);

@@ -11,15 +11,6 @@ const COLUMNS = 'id, uid, owner, valid_to, signing_scheme, quota_class';
 
 const liveBefore = (p: string) => `${p}orders INDEXED BY ${p}orders_expiring WHERE live = 1 AND valid_to < ?`;
 
-/** Logs that a recorded expiry is reverted, if the expiry was logged. Must run within a transaction. */
-export type LogReinstatement = (order: ReinstatedOrder, at: number) => void;
-
-interface ReinstatedOrder {
-  readonly uid: Buffer;
-  readonly owner: Buffer;
-  readonly signingScheme: ReturnType<typeof getScheme>;
-}
-
 type ListChainEvents = (uid: Hex) => readonly OrderChainEvent[];
 
 /** Returns whether a live order has expired at a time in seconds since 1970. */
@@ -58,10 +49,12 @@ export function createExpirySweeper(
   };
 }
 
-export function createReinstatementLog(listChainEvents: ListChainEvents, events: EventTable): LogReinstatement {
-  return ({ uid, owner, signingScheme }, at) => {
-    if (!emitsExpiry({ signingScheme }, listChainEvents(bufferToHex(uid)))) return;
-    events.append('reinstated', uid, owner, at);
+export type LogReinstatement = ReturnType<typeof createReinstatementLog>;
+
+/** Creates a function that logs that a recorded expiry is reverted, if it was logged. It runs within a transaction. */
+export function createReinstatementLog(listChainEvents: ListChainEvents, events: EventTable) {
+  return (uid: Buffer, owner: Buffer, signingScheme: ReturnType<typeof getScheme>, at: number): void => {
+    if (emitsExpiry({ signingScheme }, listChainEvents(bufferToHex(uid)))) events.append('reinstated', uid, owner, at);
   };
 }
 
@@ -83,7 +76,7 @@ export function createReinstater(
       for (const [id, uid, owner, , scheme, quotaClass] of rows) {
         reinstate.run(id);
         owners.add(owner, getQuotaClass(quotaClass));
-        logReinstatement({ uid, owner, signingScheme: getScheme(scheme) }, at);
+        logReinstatement(uid, owner, getScheme(scheme), at);
       }
       return rows.length;
     });

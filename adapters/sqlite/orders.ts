@@ -59,9 +59,9 @@ export function createOrderTable(
   }
 
   function cancelOne(order: CancellableOrder, at: number): void {
-    const { id, uid, owner, quotaClass, expiryRecorded } = order;
+    const { id, uid, owner, signingScheme, quotaClass, expiryRecorded } = order;
     cancelRow.run(id);
-    if (expiryRecorded) logReinstatement(order, at);
+    if (expiryRecorded) logReinstatement(uid, owner, signingScheme, at);
     else owners.remove(owner, quotaClass);
     events.append('cancelled', uid, owner, at);
   }

@@ -71,12 +71,12 @@ describe.each(['transaction', 'session'] as const)('PostgreSQL store behind PgBo
     const concurrently = (s: string) => [`CREATE INDEX CONCURRENTLY others ON ${s}.orders (checksum)`];
     const step = { version, name: 'others', breaking: false, locks: 'none', sql: () => '', concurrently };
     const definition = { ...BOOK_SCHEMA, migrations: [...BOOK_SCHEMA.migrations, step] };
-    const behind = await createPool(pooler.url, { connections: 1 });
+    const behind = await createPool(pooler.url, 1);
     await expect(migrate(behind, 'intentbook', definition)).rejects.toThrow(
       `migration ${version} has statements outside of a transaction; migrate without a connection pooler`,
     );
     await behind.end();
-    const direct = await createPool(server.url, { connections: 1 });
+    const direct = await createPool(server.url, 1);
     const client = await direct.connect();
     const locks = await client.query({ text: "SELECT 1 FROM pg_locks WHERE locktype = 'advisory'" });
     expect(locks.rows).toEqual([]);
@@ -89,7 +89,7 @@ describe.each(['transaction', 'session'] as const)('PostgreSQL store behind PgBo
       context.task.meta.skipped = `${missing} is not installed`;
       context.skip(`${missing} is not installed`);
     }
-    const pool = await createPool(pooler.url, { connections: 4 });
+    const pool = await createPool(pooler.url, 4);
     const clients = await Promise.all(range(4).map(() => pool.connect()));
     const results = await Promise.allSettled(
       clients.map((client) => client.query({ text: 'SELECT pg_sleep(60)', limit: 200 })),
