@@ -66,6 +66,18 @@ export { encodeSettle } from './protocol/encode-settle.ts';
 export { formatSecret } from './protocol/format-value.ts';
 export { bytesToHex, hexToBytes, parseHex, unpackUid } from './protocol/hex.ts';
 export { BUY_TOKEN_DESTINATIONS, ORDER_KINDS, SELL_TOKEN_SOURCES } from './protocol/order.ts';
+export type { PoolSide, PoolsBetween, TradeRoute } from './protocol/pool-routes.ts';
+export {
+  amountIn,
+  amountOut,
+  createSwapCalls,
+  findBestRoutes,
+  getHops,
+  listPaths,
+  MAX_RESERVE,
+  sortTokens,
+  UNISWAP_V2_FEE,
+} from './protocol/pool-routes.ts';
 export { PAIR_POLICIES, PROFILES, RULE_VALUES } from './protocol/profile.ts';
 export { computeProtocolFees, deductProtocolFees } from './protocol/protocol-fees.ts';
 export { SIGNING_SCHEMES } from './protocol/signature.ts';

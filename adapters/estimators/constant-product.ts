@@ -1,7 +1,28 @@
-import type { Address, Estimate, Estimator, Hex, InteractionData, Trade } from 'intentbook';
-import { assertKnownOptions, bytes, encodeCall, parseAddress, requireInteger, word } from '#internal';
-import { MAX_RESERVE, type Pool, UNISWAP_V2_FEE } from './pool.ts';
-import { findBestRoutes, listPaths, type PoolSide, type PoolsBetween, type TradeRoute } from './route.ts';
+import type { Address, Estimate, Estimator, Trade } from 'intentbook';
+import {
+  assertKnownOptions,
+  createSwapCalls,
+  findBestRoutes,
+  listPaths,
+  MAX_RESERVE,
+  type PoolSide,
+  type PoolsBetween,
+  parseAddress,
+  requireInteger,
+  UNISWAP_V2_FEE,
+} from '#internal';
+
+/** Pool of two tokens with a constant product of the reserves. */
+export interface Pool {
+  /** Two different addresses, in any order and letter case. */
+  readonly tokens: readonly [string, string];
+  /** Reserves in atoms, in the order of `tokens`. */
+  readonly reserves: readonly [bigint, bigint];
+  /** Fee on the incoming amount, in parts per million. Default: 3000, as in Uniswap V2. */
+  readonly fee?: number;
+  /** Address of the pool, if it is a pair of Uniswap V2. Estimates then contain the calls of their route. */
+  readonly pair?: string;
+}
 
 /** Options of routing through pools. */
 export interface RoutingOptions {
@@ -75,14 +96,14 @@ export function estimateAlong(
   poolsBetween: PoolsBetween,
   contract?: Address,
 ): Estimate[] {
-  const routes = findBestRoutes(trade, listPaths(trade, routing.bases, routing.maxHops), poolsBetween);
-  return routes.map((route) => {
-    const interactions = contract === undefined ? undefined : createSwapCalls(route, contract);
+  const paths = listPaths(trade.sellToken, trade.buyToken, routing.bases, routing.maxHops);
+  return findBestRoutes(trade, paths, poolsBetween).map((route) => {
+    const calls = contract === undefined ? undefined : createSwapCalls(route, contract);
     return {
       amount: route.amount,
       gas: routing.gasBase + routing.gasPerHop * (route.path.length - 1),
       metadata: { path: route.path },
-      ...(interactions === undefined ? {} : { interactions }),
+      ...(calls === undefined ? {} : { interactions: calls.map((call) => ({ ...call, value: '0' })) }),
     };
   });
 }
@@ -126,33 +147,4 @@ export function indexPools(where: string, pools: readonly Pool[]): PoolsBetween 
 export function assertFee(where: string, fee: number): void {
   if (Number.isInteger(fee) && fee >= 0 && fee < 1_000_000) return;
   throw new TypeError(`${where}: fee must be an integer from 0 to 999999 parts per million, got ${fee}`);
-}
-
-/** Selectors of `transfer(address,uint256)` and of `swap(uint256,uint256,address,bytes)` (UniswapV2Pair.sol). */
-const TRANSFER: Hex = '0xa9059cbb';
-const SWAP: Hex = '0x022c0d9f';
-
-/**
- * Returns the calls with which a contract trades along a route: a transfer to the first pair, then a swap of each pair,
- * which pays to the next pair and at last to the contract.
- *
- * @returns `undefined` if the address of a pair is unknown.
- */
-function createSwapCalls({ path, hops }: TradeRoute, contract: Address): InteractionData[] | undefined {
-  const pairs = hops.flatMap(({ pool: { pair } }) => pair ?? []);
-  const [first, token] = [pairs[0], path[0]];
-  if (pairs.length !== hops.length || first === undefined || token === undefined) return undefined;
-  const calls = [toCall(token, encodeCall(TRANSFER, [word(first), word(hops[0]?.sold ?? 0n)]))];
-  for (const [i, { bought }] of hops.entries()) {
-    const [from, to] = path.slice(i, i + 2);
-    // A pair sorts its tokens by address (UniswapV2Factory.sol, `createPair`).
-    const amounts = (from ?? '') < (to ?? '') ? [0n, bought] : [bought, 0n];
-    const data = encodeCall(SWAP, [...amounts.map(word), word(pairs[i + 1] ?? contract), bytes('0x')]);
-    calls.push(toCall(pairs[i] ?? contract, data));
-  }
-  return calls;
-}
-
-function toCall(target: Address, callData: Hex): InteractionData {
-  return { target, value: '0', callData };
 }

@@ -1,9 +1,7 @@
 import type { Address, Estimator, Hex } from 'intentbook';
-import { assertKnownOptions, parseAddress, parseHex } from '#internal';
-import type { RoutingOptions } from './constant-product.ts';
+import { assertKnownOptions, getHops, listPaths, parseAddress, parseHex, sortTokens, UNISWAP_V2_FEE } from '#internal';
+import type { Pool, RoutingOptions } from './constant-product.ts';
 import { assertFee, estimateAlong, indexPools, parseRouting, ROUTING_OPTIONS } from './constant-product.ts';
-import { type Pool, UNISWAP_V2_FEE } from './pool.ts';
-import { getHops, listPaths } from './route.ts';
 
 /**
  * The part of a chain client that the estimator uses: `eth_call` and `eth_blockNumber`, as in viem's `PublicClient`.
@@ -68,10 +66,9 @@ export function uniswapV2(client: CallClient, options: UniswapV2Options): Estima
     async estimate(trade, { signal, settlementContract }) {
       signal.throwIfAborted();
       const candidates = new Map<string, readonly [Address, Address]>();
-      for (const path of listPaths(trade, routing.bases, routing.maxHops)) {
+      for (const path of listPaths(trade.sellToken, trade.buyToken, routing.bases, routing.maxHops)) {
         for (const [from, to] of getHops(path)) {
-          // A pair sorts its tokens by address (UniswapV2Factory.sol, `createPair`).
-          const tokens = from < to ? ([from, to] as const) : ([to, from] as const);
+          const tokens = sortTokens(from, to);
           candidates.set(tokens.join(' '), tokens);
         }
       }
