@@ -10,6 +10,7 @@ export { DeadlineError, onAbort, withDeadline } from './concurrency/abort.ts';
 export { createAsyncQueue } from './concurrency/async-queue.ts';
 export { createWorker, type Lazy, lazy } from './concurrency/lifecycle.ts';
 export { createServiceFetch, parseHttpDate, parseRetryAfter } from './concurrency/service-fetch.ts';
+export { untilAborted } from './concurrency/until-aborted.ts';
 export { accelerateKeccak, keccak256 } from './crypto/keccak.ts';
 export { recoverPacked } from './crypto/packed.ts';
 export { SOLVER_ERROR_CODES } from './errors.ts';

@@ -2,11 +2,11 @@ import type { Address, PoolSource, PoolYield } from 'intentbook';
 import {
   assertKnownOptions,
   createServiceFetch,
-  onAbort,
   parseHex,
   parseServiceUrl,
   readJsonResponse,
   requireTable,
+  untilAborted,
 } from '#internal';
 
 /** Pools by chain id. Numbers are those of `PoolYield`. */
@@ -88,15 +88,7 @@ export function jsonPools(options: JsonPoolsOptions): PoolSource {
     name: `pools of ${base.host}`,
     async pools(chainId, { signal }) {
       signal.throwIfAborted();
-      let remove = () => {};
-      const aborted = new Promise<never>((_, reject) => {
-        remove = onAbort(signal, () => reject(signal.reason));
-      });
-      try {
-        return (await Promise.race([getTable(), aborted]))[chainId];
-      } finally {
-        remove();
-      }
+      return (await untilAborted(getTable(), signal))[chainId];
     },
   };
 }

@@ -1,8 +1,7 @@
 import type { Address, Hex } from 'intentbook';
-import { compileCalls, decodeCalls, decodeWords } from '#internal';
+import { compileCalls, decodeCalls, decodeWords, untilAborted } from '#internal';
 import { formatReason } from './format-reason.ts';
 import type { NodeClient } from './types.ts';
-import { untilAborted } from './until-aborted.ts';
 
 /** A read of a contract. */
 export interface ContractCall {

@@ -6,13 +6,13 @@ import {
   parseDateTime,
   requireFunctions,
   requireInteger,
+  untilAborted,
 } from '#internal';
 import { describeSolution, formatPrices, sortByScore } from './describe-solution.ts';
 import { encodeSettlement } from './encode.ts';
 import { createFailedOrders } from './failed-orders.ts';
 import type { SettlementReceipt, Settler } from './settler.ts';
 import type { Solution, SolvableAuction, SolverEngine } from './types.ts';
-import { untilAborted } from './until-aborted.ts';
 
 /** Settings of a driver. */
 export interface DriverOptions {

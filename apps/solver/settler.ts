@@ -1,9 +1,8 @@
 import type { Address, Hex } from 'intentbook';
-import { assertKnownOptions, MAX_TIMER, parseAddress, requireFunctions, requireInteger } from '#internal';
+import { assertKnownOptions, MAX_TIMER, parseAddress, requireFunctions, requireInteger, untilAborted } from '#internal';
 import { encodeSettlement } from './encode.ts';
 import { formatReason } from './format-reason.ts';
 import type { NodeClient, Solution } from './types.ts';
-import { untilAborted } from './until-aborted.ts';
 
 /** Executes the settlements of a solver. */
 export interface Settler {

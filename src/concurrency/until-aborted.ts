@@ -1,3 +1,5 @@
+import { onAbort } from './abort.ts';
+
 /**
  * Returns the result of a call whose receiver may not respond.
  *
@@ -6,8 +8,7 @@
 export function untilAborted<T>(result: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
-    result.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+    result.then(resolve, reject).finally(onAbort(signal, abort));
     if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
   });
 }
