@@ -109,17 +109,22 @@ function reduced({ base, other }: PairPrice, sells: 'base' | 'other', step: numb
   return sells === 'base' ? { base: floor(up), other: ceil(down) } : { base: ceil(up), other: floor(down) };
 }
 
+/** Sums amounts of fills, which are negative for tokens that an order receives, by token. */
+function sumAmounts(
+  { base }: Pair,
+  fills: readonly Fill[],
+  amountsOf: (fill: Fill) => readonly (readonly [token: Address, amount: bigint])[],
+): PairPrice {
+  const sums = { base: 0n, other: 0n };
+  for (const [token, amount] of fills.flatMap(amountsOf)) sums[token === base ? 'base' : 'other'] += amount;
+  return sums;
+}
+
 /** Amounts that orders fix, net of each other: those sold less those bought. */
-function fixedAmounts({ base }: Pair, fills: readonly Fill[]): { readonly base: bigint; readonly other: bigint } {
-  let [ofBase, ofOther] = [0n, 0n];
-  for (const { order, executed } of fills) {
-    const sells = order.kind === 'sell';
-    const token = sells ? order.sellToken : order.buyToken;
-    const amount = sells ? executed : -executed;
-    if (token === base) ofBase += amount;
-    else ofOther += amount;
-  }
-  return { base: ofBase, other: ofOther };
+function fixedAmounts(pair: Pair, fills: readonly Fill[]) {
+  return sumAmounts(pair, fills, ({ order: { kind, sellToken, buyToken }, executed }) => [
+    kind === 'sell' ? [sellToken, executed] : [buyToken, -executed],
+  ]);
 }
 
 /**
@@ -168,29 +173,18 @@ function firstThat(holds: (n: bigint) => boolean, least: bigint): bigint | undef
     step *= 2n;
     if (step > 2n ** 120n) return undefined;
   }
-  let [low, high] = [least, least + step];
-  while (high - low > 1n) {
-    const middle = (low + high) / 2n;
-    if (holds(middle)) high = middle;
-    else low = middle;
-  }
-  return high;
+  return lastThat((n) => !holds(n), least, least + step) + 1n;
 }
 
 /** Returns the amounts that the orders pay, less those that they receive. Protocol fees are not traded. */
-function getNetPayments({ base }: Pair, fills: readonly Fill[], prices: Readonly<Record<Address, bigint>>) {
-  let [ofBase, ofOther] = [0n, 0n];
-  for (const fill of fills) {
+function getNetPayments(pair: Pair, fills: readonly Fill[], prices: Readonly<Record<Address, bigint>>) {
+  return sumAmounts(pair, fills, (fill) => {
     const { sold, bought } = getGross(fill, prices);
-    if (fill.order.sellToken === base) {
-      ofBase += sold;
-      ofOther -= bought;
-    } else {
-      ofOther += sold;
-      ofBase -= bought;
-    }
-  }
-  return { base: ofBase, other: ofOther };
+    return [
+      [fill.order.sellToken, sold],
+      [fill.order.buyToken, -bought],
+    ];
+  });
 }
 
 /** Finds the fill whose limit price is furthest from the price, or one that exceeds 256 bits. */

@@ -281,21 +281,16 @@ function abortAt(signal: AbortSignal, deadline: number): AbortSignal {
 
 /** Reads JSON of limited size. */
 async function readBody(request: Request, maxBytes: number): Promise<unknown> {
-  const chunks: Uint8Array[] = [];
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   for await (const chunk of request.body ?? []) {
     size += chunk.length;
     if (size > maxBytes) throw new DriverFailure('MalformedRequest', `the body must have at most ${maxBytes} bytes`);
     chunks.push(chunk);
   }
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
+  const text = await new Blob(chunks).text();
   try {
-    return JSON.parse(new TextDecoder().decode(bytes));
+    return JSON.parse(text);
   } catch {
     throw new DriverFailure('MalformedRequest', 'the body must be JSON');
   }
