@@ -4,14 +4,6 @@ import { defined } from '#internal';
 import { requirePackage } from '../require-package.ts';
 import type { ParsedBookSettings } from '../settings/schema.ts';
 
-/** The settings of the chain of a book. */
-type NodeOptions = Partial<
-  Pick<
-    ParsedBookSettings,
-    'rpc' | 'fromBlock' | 'pollInterval' | 'reorgLimit' | 'onchainOrderContracts' | 'sanctionsOracle' | 'maxOrderGas'
-  >
->;
-
 /** Maximum number of requests per batch, which many providers allow. */
 const BATCH = 100;
 
@@ -37,7 +29,7 @@ export async function createChainOptions({
   onchainOrderContracts,
   sanctionsOracle: oracle,
   maxOrderGas = 8_000_000,
-}: NodeOptions): Promise<Pick<OrderBookOptions, 'chain' | 'indexer' | 'isDenied' | 'simulator'>> {
+}: Partial<ParsedBookSettings>): Promise<Pick<OrderBookOptions, 'chain' | 'indexer' | 'isDenied' | 'simulator'>> {
   if (rpc.length === 0) return {};
   const { createPublicClient, fallback, http } = await requirePackage('--rpc', 'viem', () => import('viem'));
   const { sanctionsOracle, viemChain, viemOrderSimulator, viemSource } = await import('intentbook/viem');

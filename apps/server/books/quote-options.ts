@@ -6,22 +6,7 @@ import type { ParsedBookSettings } from '../settings/schema.ts';
 import { createNodeClient } from './chain-options.ts';
 
 /** What the quotes of a book depend on. */
-export interface PriceOptions
-  extends Partial<
-    Pick<
-      ParsedBookSettings,
-      | 'prices'
-      | 'solvers'
-      | 'quoteDrivers'
-      | 'gasPrice'
-      | 'orderQuoteTimeout'
-      | 'minUnverifiedGas'
-      | 'maxUnverifiedGas'
-      | 'verifyQuotes'
-      | 'vaultPrices'
-      | 'rpc'
-    >
-  > {
+export interface PriceOptions extends Partial<Omit<ParsedBookSettings, 'chain' | 'volumeFee'>> {
   readonly chain: string;
   readonly volumeFee?: QuoteOptions['volumeFee'] | undefined;
 }

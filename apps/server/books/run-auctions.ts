@@ -1,18 +1,6 @@
 import type { OrderBook } from 'intentbook';
-
-/** Settings of auctions with drivers. */
-export interface DriverSettings {
-  /** URLs of the drivers. Absent: the server runs no auctions. */
-  readonly drivers?: readonly string[] | undefined;
-  readonly compressAuctions: boolean;
-  readonly auctionDeltas: boolean;
-  /** Milliseconds. */
-  readonly solveTime: number;
-  readonly submissionBlocks: number;
-  readonly driverBanAfter?: number | undefined;
-  /** Seconds. */
-  readonly driverBanTime: number;
-}
+import type { DRIVER_SETTINGS } from '../settings/driver-settings.ts';
+import type { ParsedBookSettings } from '../settings/schema.ts';
 
 /** UIDs, hashes, addresses, amounts and ids. A status has fewer digits. */
 const VALUES = /0x[0-9a-f]{40,}|\d{4,}/gi;
@@ -31,7 +19,7 @@ export async function runAuctions(
     submissionBlocks,
     driverBanAfter,
     driverBanTime,
-  }: DriverSettings,
+  }: Pick<ParsedBookSettings, Exclude<keyof typeof DRIVER_SETTINGS, 'quoteDrivers'>>,
 ): Promise<void> {
   if (drivers.length === 0) return;
   const { httpDriver } = await import('intentbook/drivers');

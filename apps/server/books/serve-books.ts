@@ -1,27 +1,17 @@
-import { type Api, createApi, type Limiter, type OrderBook } from 'intentbook';
+import { type Api, createApi, type Limiter } from 'intentbook';
 import { type Accounts, createAccountApi } from 'intentbook/accounts';
-import { createExplorer } from 'intentbook/explorer';
+import { createExplorer, type ExplorerBook } from 'intentbook/explorer';
 import { nodeHandler } from 'intentbook/node-http';
-import { assertKnownOptions, type Environment } from '#internal';
+import { assertKnownOptions } from '#internal';
 import { createHardenedServer } from '../http/hardened-server.ts';
 import { describe, isReferenceServed } from '../http/openapi-pages.ts';
 import { createServerPages } from '../http/overview.ts';
 import { createServerApi } from '../http/server-api.ts';
 
 /** A book that its host has started. */
-export interface ServedBook {
-  readonly book: OrderBook;
+export interface ServedBook extends Omit<ExplorerBook, 'chain' | 'tokens' | 'hideCompetitions'> {
   /** The path segment of its chain, such as `sepolia`. */
   readonly chain: string;
-  /** Default: `production`. */
-  readonly environment?: Environment;
-  /** Path that it is served at. Default: `/`. */
-  readonly path?: string;
-  /** Names of accounts that the explorer shows, such as solvers, by address. Default: none. */
-  readonly names?: Readonly<Record<string, string>> | undefined;
-  readonly logos?: Readonly<Record<string, string>> | undefined;
-  /** Base URL of a block explorer. `false`: no links. Default: the block explorer of the chain, if it is known. */
-  readonly blockExplorer?: string | false;
 }
 
 /** Settings of a server of open books. */

@@ -24,11 +24,7 @@ export interface CheckedSettings {
 }
 
 /** A book that would be served. */
-export interface CheckedBook {
-  readonly path: string;
-  readonly chain: string;
-  readonly chainId: number;
-  readonly environment: string;
+export interface CheckedBook extends Pick<BookPlan, 'path' | 'chain' | 'chainId' | 'environment'> {
   /** The file, or the address of the database without secrets. */
   readonly database: string;
 }

@@ -35,19 +35,13 @@ function frontPage(request: ApiRequest, explorer: Explorer | undefined, overview
   return { ...overviewResponse, headers: { ...overviewResponse.headers, vary: 'accept' } };
 }
 
-/** The parts of a server that its readiness depends on. */
-export interface ReadinessParts {
-  readonly deployments: readonly OpenBook[];
-  readonly accounts: Pick<Accounts, 'ready'> | undefined;
-}
-
 /**
  * Returns whether a book can serve: 200, or 500 with the checks. With the query `all`, whether all books and the
  * account interface can serve. One failed book must not make a load balancer take the others out of service. The checks
  * of a book that is not at the root start with its path.
  */
 async function readiness(
-  { deployments, accounts }: ReadinessParts,
+  { deployments, accounts }: ServerPagesOptions,
   closing: boolean,
   query: string,
 ): Promise<ApiResponse> {
@@ -86,7 +80,9 @@ export function createStartingApi(): Api {
   });
 }
 
-export interface ServerPagesOptions extends ReadinessParts {
+export interface ServerPagesOptions {
+  readonly deployments: readonly OpenBook[];
+  readonly accounts: Pick<Accounts, 'ready'> | undefined;
   readonly explorer: Explorer | undefined;
   /** Whether the library of the API reference is installed. */
   readonly docs: boolean;
@@ -96,11 +92,12 @@ export interface ServerPagesOptions extends ReadinessParts {
 
 /** Creates the pages of a server. All but the probes are charged to their clients. */
 export function createServerPages(
-  { deployments, accounts, explorer, docs, document, isClosing }: ServerPagesOptions,
+  options: ServerPagesOptions,
   rateLimit: RateLimitOptions,
 ): Readonly<Record<string, Page>> {
+  const { deployments, explorer, docs, document, isClosing } = options;
   return {
-    '/ready': ({ query }) => readiness({ deployments, accounts }, isClosing(), query),
+    '/ready': ({ query }) => readiness(options, isClosing(), query),
     '/live': live,
     ...chargePages(
       {
