@@ -137,14 +137,15 @@ export function createAccountClient(
   const { requireSigner, prove, authorize } = createProofs(wallet, address, domain);
   const path = `accounts/${address}`;
 
-  async function readPage<T>(list: string, query: PageQuery = {}) {
+  async function readPage<K extends string, T>(list: K, query: PageQuery = {}) {
     assertKnown(`${list}: unknown filter`, query, ['limit', 'cursor']);
     const { limit = 100, cursor } = query;
     // Notification lists may be cached for minutes.
     const init = { cache: 'no-cache' } as RequestInit; // a member that the types of Node.js lack
     const { body, link } = await request<T[]>('GET', `${path}/${list}?${toQuery({ limit, cursor })}`, { init });
     const next = getNextCursor(link);
-    return { rows: body, ...(next === undefined ? {} : { next }) };
+    const rows = { [list]: body } as Record<K, T[]>; // one member
+    return { ...rows, ...(next === undefined ? {} : { next }) };
   }
 
   async function* stream(options: NotificationStreamOptions = {}): AsyncGenerator<NotificationStreamEvent> {
@@ -168,10 +169,7 @@ export function createAccountClient(
   return {
     address,
     notifications: {
-      async list(query) {
-        const { rows, ...page } = await readPage<Notification>('notifications', query);
-        return { notifications: rows, ...page };
-      },
+      list: (query) => readPage<'notifications', Notification>('notifications', query),
       stream,
     },
     async subscribe(given) {
@@ -198,14 +196,8 @@ export function createAccountClient(
       },
     },
     history: {
-      async orders(query) {
-        const { rows, ...page } = await readPage<AccountOrder>('orders', query);
-        return { orders: rows, ...page };
-      },
-      async trades(query) {
-        const { rows, ...page } = await readPage<AccountTrade>('trades', query);
-        return { trades: rows, ...page };
-      },
+      orders: (query) => readPage<'orders', AccountOrder>('orders', query),
+      trades: (query) => readPage<'trades', AccountTrade>('trades', query),
     },
     async balances(chainId, tokens) {
       const list = `${chainId}/${path}/balances?${toQuery({ tokens: `${tokens}` })}`;
