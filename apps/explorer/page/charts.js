@@ -6,9 +6,10 @@ const [WIDTH, HEIGHT] = [600, 140];
 
 const IMAGE = { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', class: 'chart', role: 'img' };
 
-/** Renders the labels of both ends of an axis. */
-function ends(first, last) {
-  return element('p', { class: 'ends' }, element('span', {}, first), element('span', {}, last));
+/** Renders an image with the labels of both ends of its axis, and a legend. */
+function figure(label, content, [first, last], legend) {
+  const ends = element('p', { class: 'ends' }, element('span', {}, first), element('span', {}, last));
+  return element('figure', {}, svg('svg', { ...IMAGE, 'aria-label': label }, ...content), ends, legend);
 }
 
 /**
@@ -40,13 +41,7 @@ export function timeChart(label, series, labelOf) {
     }),
     element('span', { class: 'quiet' }, `highest ${highest}`),
   );
-  return element(
-    'figure',
-    {},
-    svg('svg', { ...IMAGE, 'aria-label': label }, axis, ...bars),
-    ends(labelOf(0), labelOf(count - 1)),
-    legend,
-  );
+  return figure(label, [axis, ...bars], [labelOf(0), labelOf(count - 1)], legend);
 }
 
 /**
@@ -83,13 +78,9 @@ export function priceChart(label, points, labelOf) {
   const y = (price) => (high === low ? HEIGHT / 2 : (HEIGHT - 8) * (1 - (price - low) / (high - low)) + 4);
   let path = `M 0 ${y(prices[0])}`;
   for (const { time, price } of points) path += ` H ${x(time)} V ${y(price)}`;
-  return element(
-    'figure',
-    {},
-    svg('svg', { ...IMAGE, 'aria-label': label }, svg('path', { d: `${path} H ${WIDTH}`, class: 'prices' })),
-    ends(labelOf(first), labelOf(last)),
-    element('p', { class: 'legend quiet' }, `lowest ${formatPrice(low)} · highest ${formatPrice(high)}`),
-  );
+  const line = svg('path', { d: `${path} H ${WIDTH}`, class: 'prices' });
+  const legend = element('p', { class: 'legend quiet' }, `lowest ${formatPrice(low)} · highest ${formatPrice(high)}`);
+  return figure(label, [line], [labelOf(first), labelOf(last)], legend);
 }
 
 /**
@@ -119,11 +110,6 @@ export function depthChart(label, bids, offers) {
     for (const { price, total } of steps) path += ` H ${x(price)} V ${y(total)}`;
     return svg('path', { d: `${path} H ${edge} V ${y(0)} Z`, class: n === 0 ? 'bids' : 'offers' });
   });
-  return element(
-    'figure',
-    {},
-    svg('svg', { ...IMAGE, 'aria-label': label }, ...areas),
-    ends(formatPrice(low - margin), formatPrice(high + margin)),
-    element('p', { class: 'legend quiet' }, `largest total ${formatPrice(top)}`),
-  );
+  const legend = element('p', { class: 'legend quiet' }, `largest total ${formatPrice(top)}`);
+  return figure(label, areas, [formatPrice(low - margin), formatPrice(high + margin)], legend);
 }
