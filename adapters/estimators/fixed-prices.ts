@@ -3,6 +3,7 @@ import {
   assertKnownOptions,
   type Decimal,
   formatDecimal,
+  MAX_UINT256,
   parseAddress,
   parseDecimal,
   requireInteger,
@@ -61,8 +62,6 @@ export function fixedPrices(table: Readonly<Record<string, FixedPrice>>, options
     },
   };
 }
-
-const MAX_UINT256 = 2n ** 256n - 1n;
 
 function parsePrice(token: Address, value: FixedPrice | null): Decimal {
   const isWhole = typeof value === 'object' && value !== null;

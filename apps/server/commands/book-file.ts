@@ -25,20 +25,12 @@ export interface Trailer {
   readonly sha256: string;
 }
 
-export function headerLine({ chainId, settlementContract }: Domain): string {
-  const header: Header = { intentbook: 1, chainId, settlementContract };
-  return `${JSON.stringify(header)}\n`;
-}
+export const formatLine = (line: Header | OrderLine | Trailer): string => `${JSON.stringify(line)}\n`;
 
 /** Formats the data of an order that comes from its owner. Chain events can be indexed again. */
 export function orderLine({ uid, creationDate, validTo, body, fullAppData, quote, ...order }: StoredOrder): string {
   const cancelled = order.state === 'cancelled';
-  const line: OrderLine = { uid, creationDate, validTo, cancelled, body, fullAppData, quote };
-  return `${JSON.stringify(line)}\n`;
-}
-
-export function trailerLine(trailer: Trailer): string {
-  return `${JSON.stringify(trailer)}\n`;
+  return formatLine({ uid, creationDate, validTo, cancelled, body, fullAppData, quote });
 }
 
 /** Parses a line. @throws Error if it is not a line of an export. */

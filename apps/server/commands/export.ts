@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Domain, Store } from 'intentbook';
-import { headerLine, type OrderLine, orderLine, parseLine, type Trailer, trailerLine } from './book-file.ts';
+import { formatLine, type OrderLine, orderLine, parseLine, type Trailer } from './book-file.ts';
 import { addToRanges, getGaps, isOlder, type OrderGap, type OrderKey, type OrderRange } from './export-ranges.ts';
 import { nameFile, openOutput, STANDARD_OUTPUT } from './output.ts';
 import type { Progress } from './progress.ts';
@@ -25,6 +25,7 @@ export interface Exported extends Trailer {
  * @throws Error if the file is complete, belongs to another domain, or is not a regular file.
  */
 export async function exportBook(store: Store, domain: Domain, path: string, progress: Progress): Promise<Exported> {
+  const { chainId, settlementContract } = domain;
   const isNew = path === STANDARD_OUTPUT || !existsSync(path);
   // An incomplete file is read before it is continued. A pipe would be read without end.
   const found = isNew ? undefined : await stat(path);
@@ -38,7 +39,7 @@ export async function exportBook(store: Store, domain: Domain, path: string, pro
       hash.update(text);
       await output.write(text);
     };
-    if (begun.end === 0) await write(headerLine(domain));
+    if (begun.end === 0) await write(formatLine({ intentbook: 1, chainId, settlementContract }));
     let { orders } = begun;
     let left = 0;
     const total = await countOrders(store);
@@ -67,7 +68,7 @@ export async function exportBook(store: Store, domain: Domain, path: string, pro
       orders += lines.length;
     }
     const trailer: Trailer = { orders, sha256: hash.digest('hex') };
-    await output.write(trailerLine(trailer));
+    await output.write(formatLine(trailer));
     await output.sync();
     return { ...trailer, resumed: begun.orders, left };
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { AccountStore, ChainEventPruneRequest, Store } from 'intentbook';
-import { recordPrunedBefore } from '#internal';
+import { recordPrunedBefore, yieldToEventLoop } from '#internal';
 import type { Progress } from './progress.ts';
 import { countOrders } from './walk.ts';
 
@@ -126,5 +126,3 @@ async function repeat(step: () => Promise<number>): Promise<number> {
   }
   return total;
 }
-
-const yieldToEventLoop = () => new Promise((resolve) => setImmediate(resolve));
