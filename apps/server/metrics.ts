@@ -3,8 +3,8 @@ import { isAbsolute } from 'node:path';
 import { OrderBookError } from 'intentbook';
 import type { AccountBacklog, Accounts } from 'intentbook/accounts';
 import { instrumentAccounts, instrumentBooks } from 'intentbook/prometheus';
-import type { Registry } from 'prom-client';
-import { rejectionResponse } from '#internal';
+import type { Gauge } from 'prom-client';
+import { defined, rejectionResponse } from '#internal';
 import type { OpenBook } from './books/open-books.ts';
 import type { ReadinessWatch } from './books/readiness-watch.ts';
 import type { Exchange } from './http/exchange.ts';
@@ -15,6 +15,14 @@ import { requirePackage } from './require-package.ts';
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 type Metrics = Awaited<ReturnType<typeof createMetrics>>;
+
+/** Adds a gauge, which `collect` sets at each scrape. */
+type AddGauge = (
+  name: string,
+  help: string,
+  labelNames: readonly string[],
+  collect: (gauge: Gauge) => void | Promise<void>,
+) => void;
 
 /**
  * Creates the metrics of books and interfaces. Requires the package prom-client.
@@ -35,9 +43,19 @@ export async function createMetrics(
     'prom-client',
     () => import('prom-client'),
   );
-  const registers: Registry[] = [new Registry()];
-  const [register] = registers as [Registry]; // one element
+  const register = new Registry();
+  const registers = [register];
   collectDefaultMetrics({ register });
+  const addGauge: AddGauge = (name, help, labelNames, collect) =>
+    void new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        return collect(this);
+      },
+    });
 
   const requests = new Counter({
     name: 'intentbook_http_requests_total',
@@ -58,35 +76,18 @@ export async function createMetrics(
     labelNames: ['code'],
     registers,
   });
-  new Gauge({
-    name: 'intentbook_streams',
-    help: 'Open event streams.',
-    registers,
-    collect() {
-      this.set(streams());
-    },
+  addGauge('intentbook_streams', 'Open event streams.', [], (gauge) => gauge.set(streams()));
+  const ready = 'Whether a book, or the account interface ("accounts"), can serve: 1 or 0.';
+  addGauge('intentbook_ready', ready, ['book'], (gauge) => {
+    for (const { path } of deployments) gauge.set({ book: path }, Number(isReady(path)));
+    if (accounts !== undefined) gauge.set({ book: 'accounts' }, Number(isReady('accounts')));
   });
-  new Gauge({
-    name: 'intentbook_ready',
-    help: 'Whether a book, or the account interface ("accounts"), can serve: 1 or 0.',
-    labelNames: ['book'],
-    registers,
-    collect() {
-      for (const { path } of deployments) this.set({ book: path }, Number(isReady(path)));
-      if (accounts !== undefined) this.set({ book: 'accounts' }, Number(isReady('accounts')));
-    },
-  });
-  new Gauge({
-    name: 'intentbook_sqlite_log_bytes',
-    help: 'Size of the write-ahead log of a book in a file.',
-    labelNames: ['book'],
-    registers,
-    collect() {
-      for (const { path, database } of deployments) {
-        if (database === undefined || !isAbsolute(database)) continue;
-        this.set({ book: path }, statSync(`${database}-wal`, { throwIfNoEntry: false })?.size ?? 0);
-      }
-    },
+  const logSize = 'Size of the write-ahead log of a book in a file.';
+  addGauge('intentbook_sqlite_log_bytes', logSize, ['book'], (gauge) => {
+    for (const { path, database } of deployments) {
+      if (database === undefined || !isAbsolute(database)) continue;
+      gauge.set({ book: path }, statSync(`${database}-wal`, { throwIfNoEntry: false })?.size ?? 0);
+    }
   });
   // A series that begins with its first failures has no increase that an alert could notice.
   for (const [template, methods] of Object.entries(paths)) {
@@ -103,7 +104,7 @@ export async function createMetrics(
 
   if (accounts !== undefined) {
     await instrumentAccounts(register, accounts);
-    addBacklog(Gauge, register, accounts, deployments);
+    addBacklog(addGauge, accounts, deployments);
   }
 
   return {
@@ -119,36 +120,20 @@ export async function createMetrics(
 }
 
 /** Adds the backlog of deliveries and notifications. */
-function addBacklog(
-  Gauge: typeof import('prom-client').Gauge,
-  register: Registry,
-  accounts: Accounts,
-  deployments: readonly OpenBook[],
-): void {
+function addBacklog(addGauge: AddGauge, accounts: Accounts, deployments: readonly OpenBook[]): void {
   const look = shared(accounts);
-  new Gauge({
-    name: 'intentbook_deliveries',
-    help: 'Notification deliveries by state: pending or dead; and suspended subscriptions.',
-    labelNames: ['state'],
-    registers: [register],
-    async collect() {
-      const { pending, dead, suspended } = (await look())?.deliveries ?? {};
-      if (pending !== undefined) this.set({ state: 'pending' }, pending);
-      if (dead !== undefined) this.set({ state: 'dead' }, dead);
-      if (suspended !== undefined) this.set({ state: 'suspended' }, suspended);
-    },
+  const states = 'Notification deliveries by state: pending or dead; and suspended subscriptions.';
+  addGauge('intentbook_deliveries', states, ['state'], async (gauge) => {
+    const { pending, dead, suspended } = (await look())?.deliveries ?? {};
+    const counts = Object.entries(defined({ pending, dead, suspended }));
+    for (const [state, count] of counts) gauge.set({ state }, count);
   });
-  new Gauge({
-    name: 'intentbook_notification_lag_entries',
-    help: 'Log entries of a book that the notification indexer has not processed.',
-    labelNames: ['book'],
-    registers: [register],
-    async collect() {
-      for (const { book, entries } of (await look())?.books ?? []) {
-        const path = deployments.find((each) => each.book === book)?.path;
-        if (path !== undefined) this.set({ book: path }, entries);
-      }
-    },
+  const lag = 'Log entries of a book that the notification indexer has not processed.';
+  addGauge('intentbook_notification_lag_entries', lag, ['book'], async (gauge) => {
+    for (const { book, entries } of (await look())?.books ?? []) {
+      const path = deployments.find((each) => each.book === book)?.path;
+      if (path !== undefined) gauge.set({ book: path }, entries);
+    }
   });
 }
 
