@@ -1,5 +1,5 @@
 import { parseArgs, styleText } from 'node:util';
-import { CHAINS, chainBySegment, formatUnknownName } from '#internal';
+import { CHAINS, chainBySegment, defined, formatUnknownName } from '#internal';
 import { describeSandbox } from './describe.ts';
 import { FRONT_ENDS, formatFrontEndEnv } from './front-end-env.ts';
 import { stopIdleNodes } from './node-chain.ts';
@@ -139,11 +139,11 @@ async function closeAll(sandbox: Sandbox): Promise<void> {
 
 /** @throws TypeError with all flags that are unknown, repeated or malformed. */
 function readFlags(args: readonly string[]) {
-  const { tokens, values } = parseArgs({ args: [...args], options: FLAGS, strict: false, tokens: true });
+  const { tokens: parts, values } = parseArgs({ args: [...args], options: FLAGS, strict: false, tokens: true });
   const problems: string[] = [];
   const given = new Set<string>();
   let isAfterUnknown = false;
-  for (const token of tokens) {
+  for (const token of parts) {
     // An argument after an unknown flag may be its value.
     if (token.kind === 'positional' && !isAfterUnknown) problems.push(`argument "${token.value}" is not known`);
     isAfterUnknown = token.kind === 'option' && !Object.hasOwn(FLAGS, token.name);
@@ -180,21 +180,19 @@ function readFlags(args: readonly string[]) {
   const chains = `a chain id or one of ${CHAINS.map(({ segment }) => segment).join(', ')}`;
   // The option `chain` of `createSandbox` has this value.
   const expectedChain = text('chain') === 'simulated' ? 'replaced by --simulated' : chains;
+  const tokens = text('tokens')
+    ?.split(',')
+    .filter((symbol) => symbol !== '');
   const seed = integer('seed', Number.MAX_SAFE_INTEGER);
   const rpcPort = integer('rpc-port', 65_535);
   const options: SandboxOptions = {
     chainId: read('chain', parseChain, expectedChain) ?? parseChain('sepolia') ?? 0,
     ...(values['simulated'] === true ? { chain: 'simulated' as const } : { rpcPort: rpcPort ?? 8545 }),
-    ...(text('fork') === undefined ? {} : { fork: text('fork') ?? '' }),
     port: integer('port', 65_535) ?? 8080,
     host: text('host') ?? '127.0.0.1',
     blockTime: integer('block-time', 3600) ?? 0,
-    ...(text('tokens') === undefined
-      ? {}
-      : { tokens: (text('tokens') ?? '').split(',').filter((symbol) => symbol !== '') }),
     solver: member('solver', ['auto', 'manual', 'off']) ?? 'auto',
-    ...(seed === undefined ? {} : { seed }),
-    ...(text('state') === undefined ? {} : { state: text('state') ?? '' }),
+    ...defined({ fork: text('fork'), seed, state: text('state'), tokens }),
   };
   const env = member('env', FRONT_ENDS);
   if (env !== undefined && values.json === true) problems.push('--env and --json exclude each other');

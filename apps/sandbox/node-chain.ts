@@ -11,7 +11,7 @@ import {
 } from 'intentbook/viem';
 import { MAX_UINT256 } from '#internal';
 import { encodeFunctionCall, labelledAddress } from './abi.ts';
-import { type Anvil, startAnvil } from './anvil.ts';
+import { type Anvil, type AnvilOptions, startAnvil } from './anvil.ts';
 import type { NativeOrder, SandboxChain, SandboxOwner } from './chain.ts';
 import { ARTIFACTS } from './contracts/artifacts.ts';
 import type { Contracts, Transaction } from './deployment.ts';
@@ -32,18 +32,10 @@ import { createTaskQueue } from './task-queue.ts';
 import type { SandboxToken } from './tokens.ts';
 import { toAtoms } from './units.ts';
 
-export interface NodeChainOptions {
-  readonly chainId: number;
+export interface NodeChainOptions extends AnvilOptions {
   readonly tokens: readonly SandboxToken[];
-  readonly host: string;
-  /** Port of the node. 0: any free port. */
-  readonly port: number;
-  /** Seed of the keys of the accounts. */
-  readonly seed: number | undefined;
   /** Time between blocks, in seconds. 0: a block for each transaction. */
   readonly blockTime: number;
-  /** URL of the node whose chain is continued. Absent: a new chain. */
-  readonly fork: string | undefined;
   /** Time between two looks of the book at the chain, in milliseconds. */
   readonly pollInterval: number;
   /** A state of such a chain. Absent: the state after the deployment. */

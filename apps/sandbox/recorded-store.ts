@@ -38,30 +38,21 @@ export function recordedStore<C extends { readonly clock: Clock }, S extends Ope
   let opened: C | undefined;
 
   function wrapGroup(group: string): unknown {
-    const members = Reflect.get(inner, group) as Operations; // a group of operations
-    return Object.fromEntries(
-      Object.keys(members).map((name) => [name, (...args: readonly unknown[]) => call(group, name, args)]),
-    );
+    const names = Object.keys(Reflect.get(inner, group) as Operations); // a group of operations
+    const perform =
+      (name: string) =>
+      async (...args: readonly unknown[]) => {
+        const point = getFaultPoint(group, name);
+        if (point !== undefined) await faults?.pass(point);
+        if (WRITES.has(name) && group !== 'leases') operations.push({ group, name, args });
+        return call({ group, name, args });
+      };
+    const watch = (...args: readonly unknown[]) => call({ group, name: 'watch', args });
+    return Object.fromEntries(names.map((name) => [name, name === 'watch' ? watch : perform(name)]));
   }
 
-  function call(group: string, name: string, args: readonly unknown[]): unknown {
-    const members = Reflect.get(inner, group) as Operations; // a group of operations
-    const operation = members[name];
-    if (operation === undefined) throw new TypeError(`store has no operation ${group}.${name}`);
-    if (name === 'watch') return operation(...args);
-    return perform(group, name, () => operation(...args), args);
-  }
-
-  async function perform(
-    group: string,
-    name: string,
-    run: () => Promise<unknown>,
-    args: readonly unknown[],
-  ): Promise<unknown> {
-    const point = getFaultPoint(group, name);
-    if (point !== undefined) await faults?.pass(point);
-    if (WRITES.has(name) && group !== 'leases') operations.push({ group, name, args });
-    return run();
+  function call({ group, name, args }: RecordedOperation): unknown {
+    return (Reflect.get(inner, group) as Operations)[name]?.(...args); // a group of operations
   }
 
   const handler: ProxyHandler<S> = {
@@ -85,10 +76,7 @@ export function recordedStore<C extends { readonly clock: Clock }, S extends Ope
   const groups = new Map<string, unknown>();
 
   async function repeat(): Promise<void> {
-    for (const { group, name, args } of operations) {
-      const members = Reflect.get(inner, group) as Operations; // as it was recorded
-      await members[name]?.(...args);
-    }
+    for (const operation of operations) await call(operation);
   }
 
   return {

@@ -85,7 +85,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     if (Object(error).code !== 'EADDRINUSE') throw error;
     throw new Error(`the port ${options.port} is in use, choose another (port, --port)`, { cause: error });
   });
-  const context: TraderContext = { book, chain, keys, token, synchronize };
+  const context: TraderContext = { ...world, keys };
   let traders = world.savedTraders;
   /** The last block in which an account was funded. A reorganisation keeps it. */
   let fundedAt = world.firstBlock;

@@ -1,4 +1,4 @@
-import type { Address, Hex, OrderBook, OrderCreation, QuoteResponse } from 'intentbook';
+import type { Address, Hex, OrderCreation, QuoteResponse } from 'intentbook';
 import type { CancellationTypedData, OrderToSign, OrderTypedData } from 'intentbook/sign';
 import {
   appDataHash,
@@ -13,10 +13,10 @@ import {
 import { assertKnownOptions, defined, MAX_UINT256 } from '#internal';
 import { keccakHex } from './abi.ts';
 import { checkTokenAmount, checkValidity } from './arguments.ts';
-import type { SandboxAccount, SandboxChain, SandboxOwner } from './chain.ts';
+import type { SandboxAccount, SandboxOwner } from './chain.ts';
 import type { KeyRing } from './keys.ts';
-import type { SandboxToken } from './tokens.ts';
 import { toAtoms } from './units.ts';
+import type { World } from './world.ts';
 
 /** An amount of whole tokens and the symbol of the token, such as `['1.5', 'WETH']`. `ETH` is native currency. */
 export type TokenAmount = readonly [amount: string | number, symbol: string];
@@ -95,14 +95,8 @@ export interface NativeSale {
 }
 
 /** Parts of a sandbox that a trader uses. */
-export interface TraderContext {
-  readonly book: OrderBook;
-  readonly chain: SandboxChain;
+export interface TraderContext extends Pick<World, 'book' | 'chain' | 'token' | 'synchronize'> {
   readonly keys: KeyRing;
-  /** @throws TypeError if the symbol is unknown. */
-  token(symbol: string): SandboxToken;
-  /** Waits until the book has read the newest block. */
-  synchronize(): Promise<void>;
 }
 
 /** Validity of an order without a quote, in seconds. */
