@@ -9,25 +9,13 @@ export interface DriverConnection {
   readonly fetch: typeof fetch;
 }
 
-/** A response of a driver. */
-export interface DriverResponse {
-  readonly status: number;
-  /** The body as parsed JSON; `undefined` if it is empty, or the text of an error. */
-  readonly body: unknown;
-}
-
-/** The error of a driver: `{ kind, description }`. */
-export interface DriverError {
-  readonly kind: string;
-  readonly description: string | undefined;
-}
-
 /** Maximum characters of a description. */
 const MAX_DESCRIPTION = 200;
 
 /**
  * Sends a request and reads its response, at most `maxBytes`. Redirects are not followed.
  *
+ * @returns The status and the parsed body; `undefined` if it is empty, or the text of an error.
  * @throws SyntaxError if the body of a result is not JSON.
  */
 export async function sendRequest(
@@ -35,7 +23,7 @@ export async function sendRequest(
   path: string,
   init: RequestInit,
   query?: URLSearchParams,
-): Promise<DriverResponse> {
+): Promise<{ readonly status: number; readonly body: unknown }> {
   const endpoint = getEndpoint(connection.service, path);
   if (query !== undefined) endpoint.search = query.toString();
   const headers = new Headers(connection.headers);
@@ -68,15 +56,18 @@ function parseBody(text: string, isOptional: boolean): unknown {
   }
 }
 
-/** Returns the error in a body. `undefined` if it has none. */
-export function findError(body: unknown): DriverError | undefined {
+/** Returns the error `{ kind, description }` in a body. `undefined` if it has none. */
+export function findError(body: unknown) {
   if (typeof body !== 'object' || body === null || !('kind' in body) || typeof body.kind !== 'string') return undefined;
   const text = 'description' in body && typeof body.description === 'string' ? body.description : undefined;
   return { kind: body.kind.slice(0, MAX_DESCRIPTION), description: text?.slice(0, MAX_DESCRIPTION) };
 }
 
 /** Creates the error of a response that is not 200, with the `kind` of the driver. */
-export function createResponseError({ name }: DriverConnection, { status, body }: DriverResponse): Error {
+export function createResponseError(
+  { name }: DriverConnection,
+  { status, body }: Awaited<ReturnType<typeof sendRequest>>,
+): Error {
   const error = findError(body);
   const reason = error && `${error.kind}${error.description === undefined ? '' : `: ${error.description}`}`;
   const failure = new Error(`${name} responded with status ${status}${reason === undefined ? '' : ` (${reason})`}`);

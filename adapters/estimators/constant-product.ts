@@ -67,14 +67,9 @@ export function constantProduct(
   };
 }
 
-export interface Routing {
-  readonly bases: readonly Address[];
-  readonly maxHops: number;
-  readonly gasBase: number;
-  readonly gasPerHop: number;
-}
+type Routing = ReturnType<typeof parseRouting>;
 
-export function parseRouting(where: string, options: RoutingOptions): Routing {
+export function parseRouting(where: string, options: RoutingOptions) {
   const { maxHops = 3, gasBase = 106_391, gasPerHop = 90_000 } = options;
   requireInteger(`${where}: maxHops`, maxHops, 1, 4);
   for (const gas of [gasBase, gasPerHop]) {

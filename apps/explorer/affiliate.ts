@@ -2,21 +2,11 @@ import type { AffiliateStatistics } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
 import { isSourceMissing } from './market.ts';
 
-/** The part of an account in the affiliate program. */
-export interface ShownAffiliate {
-  /** The code of the account, with its terms; null without a code. */
-  readonly affiliate: object | null;
-  /** Statistics by kind, null without an entry. Absent if they are not available. */
-  readonly statistics?: Readonly<Record<keyof AffiliateStatistics, object | null>>;
-  /** Why statistics are not available. */
-  readonly reason?: string;
-}
-
-/** Reads the code and the statistics of an account. A missing source of statistics is a result, and not an error. */
-export async function collectAffiliate(
-  accounts: Accounts | undefined,
-  address: string,
-): Promise<ShownAffiliate | undefined> {
+/**
+ * Reads the code of an account with its terms, and its statistics by kind, each null if there is none. A missing source
+ * of statistics is a result with the reason, and not an error.
+ */
+export async function collectAffiliate(accounts: Accounts | undefined, address: string) {
   if (accounts === undefined) return undefined;
   const { affiliates } = accounts;
   const registered = await affiliates.get(address);

@@ -13,19 +13,13 @@ export interface Execution {
   readonly bought: bigint;
 }
 
-/** The prices that one trade is settled at. */
-export interface ExecutionPrices {
-  readonly sell: bigint;
-  readonly buy: bigint;
-}
-
 /**
  * Computes the prices of a trade: the uniform clearing prices, or, with fees, custom prices that include them. The
  * protocol fees are those of the policies of the order.
  *
  * @throws RangeError if a token of the order has no price.
  */
-export function tradePrices(fill: Fill, prices: Solution['prices']): ExecutionPrices {
+export function tradePrices(fill: Fill, prices: Solution['prices']) {
   const { order, executed, fee = 0n } = fill;
   const [sell, buy] = [prices[order.sellToken], prices[order.buyToken]];
   if (sell === undefined || buy === undefined || sell <= 0n || buy <= 0n) {
@@ -66,14 +60,8 @@ export function getExecution(fill: Fill, prices: Solution['prices']): Execution 
   return { sold: (executed * buy) / sell, bought: executed };
 }
 
-/** Both sides of the limit check of an order: it pays `offer`, and its limit price demands `demand`. */
-interface LimitProducts {
-  readonly offer: bigint;
-  readonly demand: bigint;
-}
-
-/** Computes the signed amounts times the prices of a trade. */
-export function getLimitProducts(fill: Fill, prices: Solution['prices']): LimitProducts {
+/** Computes the signed amounts times the prices: an order pays `offer`, and its limit price demands `demand`. */
+export function getLimitProducts(fill: Fill, prices: Solution['prices']) {
   const { sell, buy } = tradePrices(fill, prices);
   return { offer: BigInt(fill.order.sellAmount) * sell, demand: BigInt(fill.order.buyAmount) * buy };
 }

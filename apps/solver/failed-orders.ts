@@ -8,13 +8,6 @@ export interface FailedOrder {
   readonly reason: string;
 }
 
-/** The result of the division of a failed solution. */
-export interface DividedSolution {
-  readonly failed: readonly FailedOrder[];
-  /** Orders to solve again, each list alone and after the one before. They are never all orders of the solution. */
-  readonly parts: readonly (readonly AuctionOrder[])[];
-}
-
 /** Delay before a failed order is tried again, in milliseconds; doubled with each failure. */
 const RETRY_DELAY = 1_000;
 
@@ -53,13 +46,10 @@ export function createFailedOrders(engine: SolverEngine, settler: Pick<Settler, 
      * is halved if each order can be settled alone, such as orders of one owner with a balance for one of them.
      *
      * @param reason - Reason for which the solution fails.
+     * @returns The failures, and the lists of orders to solve again, each alone and after the one before. They are
+     * never all orders of the solution.
      */
-    async divide(
-      auction: SolvableAuction,
-      { fills }: Solution,
-      reason: string,
-      signal: AbortSignal,
-    ): Promise<DividedSolution> {
+    async divide(auction: SolvableAuction, { fills }: Solution, reason: string, signal: AbortSignal) {
       const filled = new Set(fills.map(({ order }) => order.uid));
       const orders = auction.orders.filter(({ uid }) => filled.has(uid));
       const failed: FailedOrder[] = [];
@@ -70,7 +60,7 @@ export function createFailedOrders(engine: SolverEngine, settler: Pick<Settler, 
         failed.push({ order: order.uid, reason: found });
       }
       const others = orders.filter(({ uid }) => !failed.some(({ order }) => order === uid));
-      const parts = failed.length > 0 ? [others] : halve(others);
+      const parts: readonly (readonly AuctionOrder[])[] = failed.length > 0 ? [others] : halve(others);
       return { failed, parts: parts.filter((part) => part.length > 0) };
 
       async function simulateAlone(order: AuctionOrder): Promise<string | undefined> {

@@ -1,11 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
 
-export interface ListLine {
-  /** `file, line 3`, for errors. */
-  readonly place: string;
-  readonly text: string;
-}
-
 /** Returns a text that changes when a file is written or replaced, or when its permissions change. */
 export function getVersion(file: string): string {
   try {
@@ -18,12 +12,12 @@ export function getVersion(file: string): string {
 }
 
 /**
- * Reads the lines of a list that have content. A `#` begins a comment.
+ * Reads the lines of a list that have content, each with its place for errors: `file, line 3`. A `#` begins a comment.
  *
  * @param name - What the file is, for errors.
  * @throws TypeError if it cannot be read.
  */
-export function readListLines(file: string, name: string): readonly ListLine[] {
+export function readListLines(file: string, name: string) {
   return readText(file, name)
     .split('\n')
     .flatMap((line, i) => {

@@ -1,20 +1,13 @@
 import { createKey, hashKey } from '../http/api-keys.ts';
 
-/** A new API key. Only its hash is configured. */
-export interface CreatedKey {
-  readonly key: string;
-  /** The element of `apiKeys` in the configuration file. */
-  readonly entry: { readonly name: string; readonly hash: string };
-}
-
-/** Creates an API key. It is not stored. */
-export function createNamedKey(name: string): CreatedKey {
+/** Creates an API key, which is not stored, and its element of `apiKeys` in the configuration file. */
+export function createNamedKey(name: string) {
   const key = createKey();
   return { key, entry: { name, hash: hashKey(key) } };
 }
 
 /** Formats a new key for a terminal. */
-export function formatKey({ key, entry }: CreatedKey): string {
+export function formatKey({ key, entry }: ReturnType<typeof createNamedKey>): string {
   const { name, hash } = entry;
   return [
     key,

@@ -38,14 +38,8 @@ const LOW_DIGITS = 30;
 /** Digits of a DECIMAL(38,0). */
 const MAX_DIGITS = 38;
 
-/** An amount in two parts with its sign: `high × 10^30 + low`. */
-export interface AmountParts {
-  readonly high: string;
-  readonly low: string;
-}
-
-/** Splits an amount. `undefined` for 10^68 and above, which no token has. */
-export function splitAmount(text: string): AmountParts | undefined {
+/** Splits an amount, with its sign: `high × 10^30 + low`. `undefined` for 10^68 and above, which no token has. */
+export function splitAmount(text: string) {
   const sign = text.startsWith('-') ? '-' : '';
   const digits = sign === '' ? text : text.slice(1);
   if (digits.length <= LOW_DIGITS) return { high: '0', low: text };
