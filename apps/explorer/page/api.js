@@ -39,14 +39,12 @@ function nextCursor(link) {
   return next === undefined ? undefined : new URL(next, location.href).searchParams.get('cursor');
 }
 
-/** Returns the books that the server serves. */
-export async function readSite() {
-  return (await read('explorer/data/site', undefined)).body;
+/** Returns the explorer's data at a path. A missing entry is null. */
+export async function readData(path, signal) {
+  return (await read(`explorer/data/${path}`, signal)).body;
 }
 
-export async function searchAll(text, signal) {
-  return (await read(`explorer/data/search?${toQuery({ q: text })}`, signal)).body;
-}
+export const searchAll = (text, signal) => readData(`search?${toQuery({ q: text })}`, signal);
 
 /** The folder of the page's files, which is also the scope of its service worker. */
 export const FILES = new URL('.', import.meta.url).href;
@@ -69,11 +67,6 @@ export function historyFile(account, kind) {
 /** Returns the URL of a trader's activity as CSV. */
 export function activityFile(account) {
   return `${MOUNT}affiliate/trader-activity/${account}?format=csv`;
-}
-
-/** Returns the code of an account and its statistics, or null without an account interface. */
-export async function readAffiliate(account, signal) {
-  return (await read(`explorer/data/affiliates/${account}`, signal)).body;
 }
 
 const authorize = (token) => ({ accept: 'application/json', authorization: `Bearer ${token}` });
@@ -100,7 +93,7 @@ export async function subscribe(account, subscription) {
  */
 export function openBook({ path, chainId, chain, environment, blockExplorer }, index, hasAccounts) {
   const api = `${path.slice(1)}${path === '' ? '' : '/'}api/v1`;
-  const data = async (rest, signal) => (await read(`explorer/data/${index}/${rest}`, signal)).body;
+  const data = (rest, signal) => readData(`${index}/${rest}`, signal);
   return {
     path,
     chain,
@@ -134,25 +127,10 @@ export function openBook({ path, chainId, chain, environment, blockExplorer }, i
       return found;
     },
 
-    overview: (signal) => data('overview', signal),
+    /** Returns data of the book, such as `overview`. A missing entry, and one without its source, is null. */
+    data,
     tokens: (addresses, signal) => data(`tokens?addresses=${addresses.join(',')}`, signal),
     prices: (addresses, signal) => data(`prices?addresses=${addresses.join(',')}`, signal),
-    /** Returns the fills of the newest filled orders of a pair, oldest first. */
-    fills: (base, quote, signal) => data(`fills/${base}/${quote}`, signal),
-    /** Returns the suggested slippage tolerance of a pair, or null without an account interface. */
-    slippage: (base, quote, signal) => data(`slippage/${base}/${quote}`, signal),
-    /** Returns the largest holders of a token, or null if no source has them. */
-    holders: (token, signal) => data(`holders/${token}`, signal),
-    /** Returns balances above zero of an account, or null without an account interface or a chain client. */
-    balances: (account, signal) => data(`balances/${account}`, signal),
-    /** Returns the largest pools or the reason why there are none, or null without an account interface. */
-    pools: (signal) => data('pools', signal),
-    /** Returns an order with its trades and its competition status, or null. */
-    order: (uid, signal) => data(`orders/${uid}`, signal),
-    /** Returns orders, trades and competition of a transaction, or null. */
-    settlement: (hash, signal) => data(`settlements/${hash}`, signal),
-    competitions: (signal) => data('competitions', signal),
-    competition: (id, signal) => data(`competitions/${id}`, signal),
 
     /** Returns the notifications of an account, or undefined if the server does not serve notifications. */
     async notifications(account, signal) {

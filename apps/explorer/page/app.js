@@ -1,4 +1,4 @@
-import { openBook, Rejection, readSite } from './api.js';
+import { openBook, Rejection, readData } from './api.js';
 import { element, nameAccounts, note, updateTimes } from './elements.js';
 import { fragment, parseFragment, prefixOf } from './router.js';
 import { createTokens } from './tokens.js';
@@ -168,7 +168,7 @@ setInterval(() => updateTimes(main), 1000);
 
 async function start() {
   try {
-    site = await readSite();
+    site = await readData('site');
   } catch (error) {
     main.replaceChildren(...renderError(error, '#'));
     return;

@@ -45,7 +45,7 @@ export async function account(view, address) {
     orderList(view, { owner: address }, `Orders of ${checksummed(address)}`, empty),
     book.notifications(address, signal),
     pushControl(site, address),
-    book.balances(address, signal).catch(() => null),
+    book.data(`balances/${address}`, signal).catch(() => null),
   ]);
   await tokens.load(balances?.map(({ token }) => token.address) ?? [], signal);
   const held = balances?.map(({ token: { address: token }, balance }) => [

@@ -1,4 +1,4 @@
-import { activityFile, readAffiliate } from '../api.js';
+import { activityFile, readData } from '../api.js';
 import { code, descriptionList, element, note, section, table } from '../elements.js';
 import { short } from '../format.js';
 import { orderLink } from '../order-table.js';
@@ -9,7 +9,7 @@ import { accountHead } from './account.js';
 export async function affiliate(view, address) {
   const { signal } = view;
   const head = accountHead(view, address, 'affiliate');
-  const found = await readAffiliate(address, signal);
+  const found = await readData(`affiliates/${address}`, signal);
   if (found === null) return [...head, note('This server has no account interface, which has the affiliate program.')];
   const { affiliate: registered, statistics, reason } = found;
   const parts = statistics === undefined ? [unavailable(reason)] : renderStatistics(view, address, statistics);

@@ -19,7 +19,7 @@ export const transactionLink = (hash, prefix, ends) => hexLink(`${prefix}/transa
 
 /** Renders the current auction and the recorded competitions, newest first. */
 export async function auctions({ book, prefix, signal }) {
-  const { current, competitions } = await book.competitions(signal);
+  const { current, competitions } = await book.data('competitions', signal);
   const rows = competitions.map((each) => [
     auctionLink(each.auctionId, prefix),
     String(each.auctionStartBlock),
@@ -52,7 +52,7 @@ export async function auctions({ book, prefix, signal }) {
 
 /** Renders the competition of an auction: its solutions, best first, with prices and orders. */
 export async function auction({ book, tokens, prefix, signal, NotFound }, id) {
-  const found = await book.competition(id, signal);
+  const found = await book.data(`competitions/${id}`, signal);
   if (found === null) throw new NotFound(`No competition was recorded for auction ${id}.`);
   const { auctionId, auctionStartBlock, auctionDeadlineBlock, auction: content, solutions, transactionHashes } = found;
   const { previous, next } = found;

@@ -229,7 +229,7 @@ export async function order(view, uid) {
 
   async function draw() {
     const number = ++drawing;
-    const found = await book.order(uid, signal);
+    const found = await book.data(`orders/${uid}`, signal);
     if (found === null) throw new NotFound(`This book has no order ${uid}.`);
     const { order: shown, trades } = found;
     const onPrices = [];

@@ -17,7 +17,7 @@ export async function overview(view) {
   const { book, tokens, prefix, signal, filters } = view;
   const range = filters.get('range') === 'day' ? 'day' : 'hour';
   const [summary, newest] = await Promise.all([
-    book.overview(signal),
+    book.data('overview', signal),
     orderList(view, {}, 'Newest orders', emptyState(view, {})),
   ]);
   const sold = summary.tokens.map(({ token }) => token);

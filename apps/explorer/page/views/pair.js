@@ -18,8 +18,8 @@ export async function pair(view, base, quote) {
   const [selling, buying, tolerance, fills] = await Promise.all([
     open(base, quote),
     open(quote, base),
-    book.slippage(base, quote, signal).catch(() => null),
-    book.fills(base, quote, signal),
+    book.data(`slippage/${base}/${quote}`, signal).catch(() => null),
+    book.data(`fills/${base}/${quote}`, signal),
   ]);
   await tokens.load([base, quote], signal);
   const name = `${tokens.symbolOf(base)} / ${tokens.symbolOf(quote)}`;

@@ -6,7 +6,7 @@ import { dollars } from '../units.js';
 /** Renders the largest liquidity pools of the chain. */
 export async function pools(view) {
   const { book, tokens, signal } = view;
-  const found = await book.pools(signal);
+  const found = await book.data('pools', signal);
   await tokens.load(found?.pools?.flatMap((pool) => pool.tokens ?? []) ?? [], signal);
   return [element('h1', {}, 'Pools'), ...content(found, view)];
 }

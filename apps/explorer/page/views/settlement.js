@@ -5,7 +5,7 @@ import { fragment } from '../router.js';
 /** Renders a settlement: its block and solver, its trades with prices, its orders, and its auction. */
 export async function settlement(view, hash) {
   const { book, tokens, prefix, signal, NotFound } = view;
-  const found = await book.settlement(hash, signal);
+  const found = await book.data(`settlements/${hash}`, signal);
   if (found === null) throw new NotFound('This transaction settled no order of this book.');
   const { orders, trades, competition } = found;
   await tokens.load(tokensOf([...orders, ...trades]), signal);

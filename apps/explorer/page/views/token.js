@@ -18,7 +18,7 @@ export async function token(view, address) {
   const bought = await orderList(view, { buyToken: address }, `Orders that buy ${symbol}`, note('No order buys it.'));
   const prices = await book.prices([address], signal).catch(() => ({}));
   const price = prices[address];
-  const holders = await book.holders(address, signal).catch(() => null);
+  const holders = await book.data(`holders/${address}`, signal).catch(() => null);
   return [
     element('h1', {}, `Token ${symbol}`),
     element('p', {}, copyable(address), ' ', external(book, `token/${address}`, 'Block explorer')),
