@@ -1,7 +1,7 @@
 import type { Address, Estimate, Estimator, EstimatorResponse, SolverRejection, Trade } from 'intentbook';
 import { assertKnownOptions, parseHex, requireFunction, requireInteger, SOLVER_ERROR_CODES } from '#internal';
-import { createDriverConnection, type HttpDriverOptions } from './http-driver.ts';
-import { createResponseError, findError, sendRequest } from './requests.ts';
+import type { HttpDriverOptions } from './http-driver.ts';
+import { createDriverConnection, createResponseError, findError, sendRequest } from './requests.ts';
 
 /** Options of a driver as a source of quotes. */
 export interface DriverEstimatorOptions extends Pick<HttpDriverOptions, 'name' | 'headers' | 'maxBytes' | 'fetch'> {

@@ -1,13 +1,6 @@
 import type { Address, SolverDriver } from 'intentbook';
-import {
-  assertKnownOptions,
-  createHeaders,
-  parseHex,
-  parseServiceUrl,
-  requireFunction,
-  requireInteger,
-} from '#internal';
-import { createResponseError, type DriverConnection, sendRequest } from './requests.ts';
+import { assertKnownOptions, parseHex } from '#internal';
+import { createDriverConnection, createResponseError, sendRequest } from './requests.ts';
 
 /** Options of a driver over HTTP. */
 export interface HttpDriverOptions {
@@ -86,21 +79,6 @@ export function httpDriver(url: string, options: HttpDriverOptions = {}): Solver
       await post('notify', JSON.stringify({ banned: { reason, until: new Date(until).toISOString() } }), signal);
     },
   };
-}
-
-/** Validates the options that every connection has. */
-export function createDriverConnection(
-  caller: string,
-  url: string,
-  options: Pick<HttpDriverOptions, 'name' | 'headers' | 'maxBytes' | 'fetch'>,
-): DriverConnection {
-  const service = parseServiceUrl(caller, url);
-  const { name = service.base.host, maxBytes = 10_000_000, fetch: send = fetch } = options;
-  requireFunction(`${caller}: fetch`, send);
-  requireInteger(`${caller}: maxBytes`, maxBytes, 1);
-  const json = { accept: 'application/json' };
-  const headers = createHeaders(`${caller}: headers`, json, service.authorization, options.headers ?? {});
-  return { name, service, headers, maxBytes, fetch: send };
 }
 
 function parseSubmissionAddress(text: string | undefined): Address | undefined {

@@ -1,12 +1,29 @@
-import { formatError, getEndpoint, readResponseText, type ServiceUrl } from '#internal';
+import {
+  createHeaders,
+  formatError,
+  getEndpoint,
+  parseServiceUrl,
+  readResponseText,
+  requireFunction,
+  requireInteger,
+} from '#internal';
+import type { HttpDriverOptions } from './http-driver.ts';
 
 /** Access to a driver. */
-export interface DriverConnection {
-  readonly name: string;
-  readonly service: ServiceUrl;
-  readonly headers: Headers;
-  readonly maxBytes: number;
-  readonly fetch: typeof fetch;
+type DriverConnection = ReturnType<typeof createDriverConnection>;
+
+export function createDriverConnection(
+  caller: string,
+  url: string,
+  options: Pick<HttpDriverOptions, 'name' | 'headers' | 'maxBytes' | 'fetch'>,
+) {
+  const service = parseServiceUrl(caller, url);
+  const { name = service.base.host, maxBytes = 10_000_000, fetch: send = fetch } = options;
+  requireFunction(`${caller}: fetch`, send);
+  requireInteger(`${caller}: maxBytes`, maxBytes, 1);
+  const json = { accept: 'application/json' };
+  const headers = createHeaders(`${caller}: headers`, json, service.authorization, options.headers ?? {});
+  return { name, service, headers, maxBytes, fetch: send };
 }
 
 /** Maximum characters of a description. */
