@@ -27,17 +27,17 @@ export function toKeyClient(name: string): string {
   return `key ${name}`;
 }
 
-/** Finds the client of a request by its key: `unknown` if the key is not configured, `undefined` without a key. */
-export type KeyCheck = (request: ApiRequest) => { readonly client: string } | 'unknown' | undefined;
+/** Finds the key of a request, whose client is `undefined` if it is not configured. `undefined` without a key. */
+export type KeyCheck = (request: ApiRequest) => { readonly client: string | undefined } | undefined;
 
 /** Creates the check of the configured keys. Without keys, the header has no meaning. */
 export function createKeyCheck(keys: readonly ApiKey[]): KeyCheck {
   if (keys.length === 0) return () => undefined;
-  const clients = new Map(keys.map(({ name, hash }) => [hash, { client: toKeyClient(name) }]));
+  const clients = new Map(keys.map(({ name, hash }) => [hash, toKeyClient(name)]));
   return ({ header }) => {
     const key = header(HEADER);
     if (key === undefined) return undefined;
-    return (FORM.test(key) ? clients.get(hashKey(key)) : undefined) ?? 'unknown';
+    return { client: FORM.test(key) ? clients.get(hashKey(key)) : undefined };
   };
 }
 
@@ -48,7 +48,8 @@ export type KeyGuard = (request: ApiRequest) => Promise<ApiResponse | undefined>
 export function createKeyGuard(check: KeyCheck, { limiter, trustedProxies = [] }: RateLimitOptions): KeyGuard {
   const getAddress = createClientResolver(trustedProxies);
   return async (request) => {
-    if (check(request) !== 'unknown') return undefined;
+    const key = check(request);
+    if (key === undefined || key.client !== undefined) return undefined;
     return (
       (await takeRead(limiter, getAddress(request))) ??
       jsonResponse(401, new OrderBookError('Forbidden', 'the API key in X-API-Key is not known'))

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Limiter, type RateLimitOptions, tokenBuckets } from 'intentbook';
+import { type ApiRequest, type Limiter, type RateLimitOptions, tokenBuckets } from 'intentbook';
 import type { ParsedSettings } from '../settings/schema.ts';
 import { type ApiKey, type KeyCheck, toKeyClient } from './api-keys.ts';
 
@@ -27,8 +27,8 @@ export function toRateLimitOptions(
   { rateLimit, trustedProxies, apiKeys }: Pick<ParsedSettings, 'rateLimit' | 'trustedProxies' | 'apiKeys'>,
   checkKey: KeyCheck,
 ): RateLimitOptions {
-  const options =
-    apiKeys.length === 0 ? { trustedProxies } : { trustedProxies, identifyClient: createIdentity(checkKey) };
+  const identifyClient = (request: ApiRequest) => checkKey(request)?.client;
+  const options = apiKeys.length === 0 ? { trustedProxies } : { trustedProxies, identifyClient };
   if (rateLimit === 'off') return options;
   const { reads, writes, streams } = rateLimit;
   const shared = tokenBuckets({ reads: { perSecond: reads }, writes: { perSecond: writes }, streams });
@@ -59,13 +59,6 @@ function withPauses(limiter: Limiter, perSecond: number): Limiter {
       }
       return admission;
     },
-  };
-}
-
-function createIdentity(checkKey: KeyCheck): NonNullable<RateLimitOptions['identifyClient']> {
-  return (request) => {
-    const found = checkKey(request);
-    return typeof found === 'object' ? found.client : undefined;
   };
 }
 
