@@ -1,5 +1,5 @@
 import type { OrderBook } from 'intentbook';
-import { NATIVE_MARKER } from '#internal';
+import { defined, NATIVE_MARKER } from '#internal';
 import { commonTokens, type KnownToken } from './known-tokens.ts';
 
 /** A token as the page shows it. Unknown members are absent. */
@@ -80,13 +80,7 @@ export function createTokenReader(
 }
 
 function toShown({ symbol, name, decimals }: Partial<KnownToken>, listed: boolean): ShownToken {
-  const texts = { symbol: cleanText(symbol), name: cleanText(name) };
-  return {
-    ...(texts.symbol === undefined ? {} : { symbol: texts.symbol }),
-    ...(texts.name === undefined ? {} : { name: texts.name }),
-    ...(decimals === undefined ? {} : { decimals }),
-    listed,
-  };
+  return { ...defined({ symbol: cleanText(symbol), name: cleanText(name), decimals }), listed };
 }
 
 /** Removes control and direction characters, with which a token could imitate another one. */

@@ -1,6 +1,6 @@
 import { type Api, type ApiResponse, type Hex, OrderBookError } from 'intentbook';
 import * as z from 'zod/mini';
-import { formatUnknownName, jsonResponse, readJson } from '#internal';
+import { defined, formatUnknownName, jsonResponse, readJson } from '#internal';
 import { describeSandbox } from './describe.ts';
 import { FAULT_POINTS } from './faults.ts';
 import type { Sandbox } from './sandbox-types.ts';
@@ -39,11 +39,7 @@ const control = <S extends z.ZodMiniType>(schema: S, run: Control<S>['run']): Co
 const CONTROLS: Readonly<Record<string, Control<z.ZodMiniType>>> = {
   settle: control(
     z.strictObject({ uid: z.optional(text), fill: z.optional(amount), fee: z.optional(text) }),
-    (sandbox, { uid, fill, fee }) =>
-      sandbox.settle(uid as Hex | undefined, {
-        ...(fill === undefined ? {} : { fill }),
-        ...(fee === undefined ? {} : { fee }),
-      }),
+    (sandbox, { uid, ...options }) => sandbox.settle(uid as Hex | undefined, defined(options)),
   ),
   pauseSolver: control(none, (sandbox) => sandbox.pauseSolver()),
   resumeSolver: control(none, (sandbox) => sandbox.resumeSolver()),
@@ -79,7 +75,7 @@ const CONTROLS: Readonly<Record<string, Control<z.ZodMiniType>>> = {
       point: z.enum(FAULT_POINTS, { error: expecting(`one of ${FAULT_POINTS.join(', ')}`) }),
       times: z.optional(count),
     }),
-    (sandbox, { point, times }) => sandbox.fail(point, times === undefined ? {} : { times }),
+    (sandbox, { point, times }) => sandbox.fail(point, defined({ times })),
   ),
   stopNode: control(none, (sandbox) => sandbox.stopNode()),
   slowNode: control(z.strictObject({ ms: integer(0) }), (sandbox, { ms }) => sandbox.slowNode(ms)),

@@ -53,13 +53,8 @@ export function createReferenceEngine(options: ReferenceEngineOptions): SolverEn
       .map((order): Fill => ({ order, executed: getRemaining(order) }));
     const isLimited = ({ order }: Fill) => order.partiallyFillable && order.preInteractions.length === 0;
     const limited = getFunds === undefined ? [] : open.filter(isLimited);
-    const funds =
-      limited.length === 0
-        ? []
-        : await getFunds?.(
-            limited.map(({ order }) => order),
-            signal,
-          );
+    const limitedOrders = limited.map(({ order }) => order);
+    const funds = limitedOrders.length > 0 ? await getFunds?.(limitedOrders, signal) : undefined;
     const fundsOf = new Map(limited.map(({ order }, i) => [order.uid, funds?.[i] ?? 0n]));
     return open.map((fill) => reduceTo(fill, fundsOf.get(fill.order.uid))).filter(({ executed }) => executed > 0n);
   }
