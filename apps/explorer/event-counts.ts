@@ -40,7 +40,8 @@ export function createEventCounts(book: OrderBook): { read(): Promise<EventCount
     if (type === 'created') {
       counts.created++;
       createdAt.set(uid, at);
-      dropOldest(createdAt, MAX_ORDERS);
+      const [oldest = ''] = createdAt.keys();
+      if (createdAt.size > MAX_ORDERS) createdAt.delete(oldest);
     } else if (type === 'traded') {
       counts.fills++;
       const since = createdAt.get(uid);
@@ -87,10 +88,4 @@ export function createEventCounts(book: OrderBook): { read(): Promise<EventCount
       return reading;
     },
   };
-}
-
-function dropOldest<K>(map: Map<K, unknown>, size: number): void {
-  if (map.size <= size) return;
-  const [oldest] = map.keys();
-  if (oldest !== undefined) map.delete(oldest);
 }

@@ -235,7 +235,8 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
     const metricsUrl = metrics && (await listen(metricsServer(metrics), metricsPort ?? 0, metricsHost));
     const url = early ?? (await listen(main, port, host));
     current = api;
-    const close = once(async () => {
+    let closing: Promise<void> | undefined;
+    const close = async () => {
       isClosing = true;
       watch?.stop();
       // Load balancers need time to notice that the server is not ready.
@@ -244,16 +245,19 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
       api.closeStreams();
       await Promise.all(servers.map((server) => server.close(GRACE)));
       await closeAll(opened, deployments);
-    });
+    };
     return {
       url,
       explorerUrl: explorer === undefined || isSocketFile(host) ? undefined : `${url}/`,
       docsUrl: docs && !isSocketFile(host) ? `${url}/docs` : undefined,
       metricsUrl,
       deployments,
-      book: getFirstBook(deployments).book,
+      book: (deployments[0] as OpenBook).book, // the settings have one book at least
       ...(opened && { accounts: opened }),
-      close,
+      close() {
+        closing ??= close();
+        return closing;
+      },
     };
   } catch (error) {
     watch?.stop();
@@ -290,17 +294,4 @@ async function closeAll(accounts: Accounts | undefined, deployments: readonly Op
   outcomes.push(...(await Promise.allSettled(deployments.map((deployment) => deployment.close()))));
   const failed = outcomes.find((outcome) => outcome.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
-}
-
-function getFirstBook([first]: readonly OpenBook[]): OpenBook {
-  if (first === undefined) throw new Error('a server must have at least one book');
-  return first;
-}
-
-function once(task: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | undefined;
-  return () => {
-    done ??= task();
-    return done;
-  };
 }
