@@ -1,4 +1,4 @@
-import type { OrderBook, UpstreamApi, UpstreamState } from 'intentbook';
+import type { OrderBook, UpstreamState } from 'intentbook';
 import type { Accounts } from 'intentbook/accounts';
 import type {
   Counter as CounterMetric,
@@ -94,17 +94,12 @@ export async function instrumentBooks(target: MetricsRegistry, books: readonly I
     'prom-client',
     () => import('prom-client'),
   );
-  const { counter, histogram, state, isNew } = getMetrics(registry, { Counter, Histogram });
-  const added = books.filter(({ book }) => !state.books.has(book));
-  for (const { name, chain } of added) if (chain !== undefined) state.chains.push({ name, chain });
-  for (const { name, book } of added)
-    if (book.upstream !== undefined) state.upstreams.push({ name, upstream: book.upstream });
-
+  const { counter, histogram, known, isNew } = getMetrics(registry, { Counter, Histogram });
   const metrics = createBookMetrics(counter, histogram);
-  if (isNew) createGauges(Gauge, registry, state);
-
-  for (const each of added) {
-    state.books.add(each.book);
+  if (isNew) createGauges(Gauge, registry, known);
+  for (const each of books) {
+    if (known.has(each.book)) continue;
+    known.set(each.book, each);
     observeBook(metrics, each);
   }
 }
@@ -193,15 +188,15 @@ function observeBook(metrics: ReturnType<typeof createBookMetrics>, { name, book
 function createGauges(
   Gauge: typeof import('prom-client').Gauge,
   registry: Registry,
-  { chains, upstreams }: RegistryState,
+  books: ReadonlyMap<OrderBook, InstrumentedBook>,
 ): void {
   const gauge = (name: string, help: string, collect: (this: GaugeMetric) => void | Promise<void>) =>
     new Gauge({ name, help, labelNames: ['book'], registers: [registry], collect });
   /** `undefined` is no value. */
   const chainGauge = (name: string, help: string, read: (chain: ChainState) => number | undefined) =>
     gauge(name, help, function () {
-      for (const { name: book, chain } of chains) {
-        const value = read(chain);
+      for (const { name: book, chain } of books.values()) {
+        const value = chain && read(chain);
         if (value === undefined) this.remove({ book });
         else this.set({ book }, value);
       }
@@ -224,9 +219,9 @@ function createGauges(
   );
   const upstreamGauge = (name: string, help: string, read: (state: UpstreamState) => number) =>
     gauge(name, help, async function () {
-      for (const { name: book, upstream } of upstreams) {
-        const current = await upstream.state().catch(() => undefined); // the book is closed
-        if (current !== undefined) this.set({ book }, read(current));
+      for (const { name, book } of books.values()) {
+        const current = await book.upstream?.state().catch(() => undefined); // the book is closed
+        if (current !== undefined) this.set({ book: name }, read(current));
       }
     });
   upstreamGauge(
@@ -257,16 +252,10 @@ function createGauges(
   );
 }
 
-/** The books whose metrics a registry has. */
-interface RegistryState {
-  readonly books: Set<OrderBook>;
-  readonly chains: { readonly name: string; readonly chain: ChainState }[];
-  readonly upstreams: { readonly name: string; readonly upstream: UpstreamApi }[];
-}
-
 type Metrics = ReturnType<typeof getMetrics>;
 
-const states = new WeakMap<Registry, RegistryState>();
+/** The books whose metrics a registry has. */
+const registered = new WeakMap<Registry, Map<OrderBook, InstrumentedBook>>();
 
 /** Returns functions that create a metric, or return that of an earlier call. */
 function getMetrics(
@@ -275,16 +264,12 @@ function getMetrics(
 ) {
   // A registry that was cleared has no metrics any more.
   const isNew = registry.getSingleMetric('intentbook_chain_up') === undefined;
-  const state: RegistryState = (isNew ? undefined : states.get(registry)) ?? {
-    books: new Set(),
-    chains: [],
-    upstreams: [],
-  };
-  states.set(registry, state);
+  const known = (isNew ? undefined : registered.get(registry)) ?? new Map<OrderBook, InstrumentedBook>();
+  registered.set(registry, known);
   const registers = [registry];
   return {
     isNew,
-    state,
+    known,
     counter: (name: string, help: string, labelNames: readonly string[]) =>
       (registry.getSingleMetric(name) as CounterMetric | undefined) ??
       new Counter({ name, help, labelNames, registers }),
