@@ -4,6 +4,7 @@ import { serveBooks } from 'intentbook/server';
 import {
   assertKnownOptions,
   chainById,
+  defined,
   MAX_TIMER,
   MAX_UINT256,
   ORDER_STATUSES,
@@ -28,6 +29,7 @@ import { createFrontEndContent } from './front-end-content.ts';
 import { loadKeyRing } from './keys.ts';
 import type { Sandbox, SandboxOptions, SandboxQuote, SandboxQuoteOptions, TokenAmounts } from './sandbox-types.ts';
 import { createTaskQueue } from './task-queue.ts';
+import type { SandboxToken } from './tokens.ts';
 import { createTrader, type TokenAmount, type TraderContext } from './trader.ts';
 import { toAtoms } from './units.ts';
 import { openWorld, type World } from './world.ts';
@@ -77,8 +79,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
       ...createBalanceSessions(chainId, accountInterface, tokens),
       ...createFrontEndContent({ chainId, tokens, solver: { address: contracts.solver, name: solver.name } }),
     },
-    ...(options.limiter === undefined ? {} : { limiter: options.limiter }),
-    ...(options.host === undefined ? {} : { host: options.host }),
+    ...defined({ limiter: options.limiter, host: options.host }),
     port: options.port ?? 0,
   }).catch(async (error: unknown) => {
     await world.close();
@@ -129,6 +130,14 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
 
   async function prepare(address: Hex, amounts: TokenAmounts): Promise<void> {
     await Promise.all([give(address, amounts), ...tokens.map((each) => chain.approve(address, each, MAX_UINT256))]);
+  }
+
+  async function changeToken(symbol: string, change: (of: SandboxToken) => Promise<void>): Promise<void> {
+    const of = token(symbol);
+    checkNotNative(of, chain.contracts.wrappedNative);
+    await change(of);
+    await synchronize();
+    solver.wake();
   }
 
   let closing: Promise<void> | undefined;
@@ -237,21 +246,8 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
       await world.setSolving(mode !== 'off');
     },
 
-    async setPrice(symbol, price) {
-      const of = token(symbol);
-      checkNotNative(of, chain.contracts.wrappedNative);
-      await chain.setPrice(of, String(price));
-      await synchronize();
-      solver.wake();
-    },
-
-    async freeze(symbol, frozen = true) {
-      const of = token(symbol);
-      checkNotNative(of, chain.contracts.wrappedNative);
-      await chain.freeze(of, frozen);
-      await synchronize();
-      solver.wake();
-    },
+    setPrice: (symbol, price) => changeToken(symbol, (of) => chain.setPrice(of, String(price))),
+    freeze: (symbol, frozen = true) => changeToken(symbol, (of) => chain.freeze(of, frozen)),
 
     async advance(seconds) {
       checkSeconds(seconds, clock.now());

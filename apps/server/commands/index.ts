@@ -129,13 +129,8 @@ async function beginEpoch(
     await (await import('intentbook/sqlite')).beginSqliteLogEpoch({ path });
     return path;
   }
-  const { of, schema } = options;
-  await (await import('intentbook/postgres')).beginPostgresLogEpoch({
-    url: place,
-    ...(of === undefined ? {} : { of }),
-    ...(schema === undefined ? {} : { schema }),
-  });
-  return of === undefined ? `the schema ${schema ?? 'intentbook'}` : 'the schema of accounts';
+  await (await import('intentbook/postgres')).beginPostgresLogEpoch({ url: place, ...defined(options) });
+  return options.of === undefined ? `the schema ${options.schema ?? 'intentbook'}` : 'the schema of accounts';
 }
 
 async function backUp({ book, file, config, accounts }: CommandOptions, progress: Progress): Promise<CommandOutcome> {
