@@ -1,6 +1,7 @@
 import type { Auction, Competition } from 'intentbook';
 import {
   assertKnownOptions,
+  createHeaders,
   getEndpoint,
   MAX_TIMER,
   parseServiceUrl,
@@ -41,31 +42,24 @@ export function httpAuctions(url: string, options: HttpAuctionsOptions = {}): Au
   const timeout = requireInteger('httpAuctions: timeout', options.timeout ?? 10_000, 1, MAX_TIMER);
   const maxBytes = requireInteger('httpAuctions: maxBytes', options.maxBytes ?? 50_000_000);
 
-  async function request(path: string, init: RequestInit = {}): Promise<unknown> {
-    const headers = new Headers({ ...service.authorization });
-    for (const [name, value] of new Headers(init.headers)) headers.set(name, value);
-    const response = await send(getEndpoint(service, path), {
-      ...init,
-      headers,
-      redirect: 'error',
-      signal: AbortSignal.timeout(timeout),
-    });
+  async function request(path: string, init: RequestInit): Promise<unknown> {
+    const signal = AbortSignal.timeout(timeout);
+    const response = await send(getEndpoint(service, path), { ...init, redirect: 'error', signal });
     return readJsonResponse(response, `/${path}`, maxBytes);
   }
 
   const source: AuctionSource = {
     async current() {
-      return (await request('api/v1/auction')) as Auction; // the book renders it from this type
+      const headers = new Headers(service.authorization);
+      return (await request('api/v1/auction', { headers })) as Auction; // the book renders it from this type
     },
   };
   if (operatorToken === undefined) return source;
+  const json = { 'content-type': 'application/json' };
+  const headers = createHeaders('httpAuctions: operatorToken', json, { authorization: `Bearer ${operatorToken}` });
   return {
     ...source,
     record: (competition) =>
-      request('restricted/api/v1/competition', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `Bearer ${operatorToken}` },
-        body: JSON.stringify(competition),
-      }),
+      request('restricted/api/v1/competition', { method: 'POST', headers, body: JSON.stringify(competition) }),
   };
 }

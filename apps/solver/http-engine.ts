@@ -3,6 +3,7 @@ import {
   assertKnownOptions,
   computeProtocolFees,
   createFailureReporter,
+  createHeaders,
   deductProtocolFees,
   getEndpoint,
   MAX_TIMER,
@@ -56,8 +57,8 @@ export function httpEngine(url: string, options: HttpEngineOptions = {}): Solver
   const maxBytes = requireInteger('httpEngine: maxBytes', options.maxBytes ?? 10_000_000);
   const endpoint = getEndpoint(service, 'solve');
   const name = endpoint.host;
-  const sent = new Headers({ 'content-type': 'application/json', ...service.authorization });
-  for (const [header, value] of Object.entries(headers)) sent.set(header, value);
+  const json = { 'content-type': 'application/json' };
+  const sent = createHeaders('httpEngine: headers', json, service.authorization, headers);
   return {
     name,
     async solve(auction, signal) {

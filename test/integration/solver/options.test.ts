@@ -52,7 +52,9 @@ describe('options of a solver', () => {
       'settlementContract must be 0x and 40 hex digits, got "x"',
     ],
     [httpEngine, [url, { timeOut: 5 }], 'unknown option "timeOut", did you mean "timeout"?'],
+    [httpEngine, [url, { headers: { authorization: 'a\nb' } }], 'headers must be valid in HTTP headers'],
     [httpAuctions, [url, { token: 'x' }], 'unknown option "token"'],
+    [httpAuctions, [url, { operatorToken: 'a\nb' }], 'operatorToken must be valid in HTTP headers'],
     [
       createReferenceEngine,
       [{ liquidity, wrappedNative: 'WETH' }],
