@@ -30,7 +30,11 @@ export function passthroughs() {
         .optional()
         .describe('Default: `GET`.'),
       headers: z
-        .record(text(/^[A-Za-z0-9-]{1,64}$/, 'the name of a header'), z.string())
+        .record(
+          text(/^[A-Za-z0-9-]{1,64}$/, 'the name of a header'),
+          // Otherwise each request fails, with the value in its error.
+          text(/^[\r\n]*[\t\x20-\x7e\x80-\xff]*[\r\n]*$/, 'the value of a header'),
+        )
         .optional()
         .describe('Headers of each request, such as the key of the service.'),
       origins: z.array(origin).min(1).optional().describe('Origins that may use it. Default: any, and none.'),

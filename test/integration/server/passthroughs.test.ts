@@ -156,6 +156,10 @@ describe('passthrough', () => {
     [{ '/proxies/a': { url: 'http://x', allow: ['/a'] } }, 'a path without a slash'],
     [{ '/proxies/a': { url: 'http://x', allow: ['a/../b'] } }, 'a path without a slash'],
     [{ '/proxies/a': { url: 'http://x' } }, 'allow'],
+    [
+      { '/hooks': { url: 'http://x', allow: ['a'], headers: { key: 'a\nb' } } },
+      'must be the value of a header, got text',
+    ],
   ])('requires a valid setting: %j', async (passthroughs, message) => {
     await expect(serve({ port: 0, store: memoryStore(), passthroughs: passthroughs as never })).rejects.toThrow(
       message,
