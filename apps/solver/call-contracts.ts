@@ -27,10 +27,8 @@ export async function callContracts(
   signal: AbortSignal,
 ): Promise<readonly (readonly bigint[])[]> {
   const results: (readonly bigint[])[] = [];
-  for (const program of compileCalls(
-    calls.map((call) => ({ ...call, gas: GAS })),
-    KEEP,
-  )) {
+  const limited = calls.map((call) => ({ ...call, gas: GAS }));
+  for (const program of compileCalls(limited, KEEP)) {
     signal.throwIfAborted();
     const request = { method: 'eth_call', params: [{ data: program.code }, 'latest'] };
     const result = await untilAborted(client.request(request), signal).catch((error: unknown) => {

@@ -264,19 +264,14 @@ async function beforeDeadline<T>(
   deadline: number | undefined,
   work: (limited: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const limited = deadline === undefined ? signal : abortAt(signal, deadline);
+  const left = Math.min(Math.max(0, (deadline ?? 0) - Date.now()), MAX_TIMER);
+  const limited = deadline === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(left)]);
   try {
     return await work(limited);
   } catch (error) {
     if (!limited.aborted || signal.aborted) throw error;
     throw new DriverFailure('DeadlineExceeded', 'the deadline is over');
   }
-}
-
-/** Returns a signal that is also aborted at a time, in milliseconds since 1970. */
-function abortAt(signal: AbortSignal, deadline: number): AbortSignal {
-  const left = Math.min(Math.max(0, deadline - Date.now()), MAX_TIMER);
-  return AbortSignal.any([signal, AbortSignal.timeout(left)]);
 }
 
 /** Reads JSON of limited size. */

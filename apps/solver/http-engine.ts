@@ -166,15 +166,7 @@ function parseSolutions(response: unknown, { orders }: SolvableAuction): Solutio
     const isComplete = [trades, pre, interactions, post].every((list) => list?.every((item) => item !== undefined));
     if (needs.length > 0 || !isComplete || fills.length === 0) return [];
     const defined = (list: (Interaction | undefined)[] = []) => list.flatMap((call) => call ?? []);
-    return [
-      {
-        prices,
-        fills,
-        pre: defined(pre),
-        interactions: defined(interactions),
-        post: defined(post),
-      },
-    ];
+    return [{ prices, fills, pre: defined(pre), interactions: defined(interactions), post: defined(post) }];
   });
 }
 

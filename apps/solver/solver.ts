@@ -18,6 +18,7 @@ import {
   requireInteger,
 } from '#internal';
 import type { AuctionSource } from './auctions.ts';
+import { formatPrices } from './describe-solution.ts';
 import { getExecution, getScore } from './execution.ts';
 import { createFailedOrders, type FailedOrder, MAX_RETRY_DELAY } from './failed-orders.ts';
 import type { Settler } from './settler.ts';
@@ -279,7 +280,7 @@ function toCompetition({ auction, head, bids }: Round, solver: Address): Competi
         solverAddress: solver,
         score: String(score),
         ranking: scored.length - i,
-        clearingPrices: Object.fromEntries(Object.entries(prices).map(([token, price]) => [token, String(price)])),
+        clearingPrices: formatPrices(prices),
         orders: fills.map((fill) => {
           const { sold, bought } = getExecution(fill, prices);
           const { uid: id, sellToken, buyToken } = fill.order;
