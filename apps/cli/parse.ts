@@ -152,11 +152,8 @@ function toMaintenanceCommand(
     throw new UsageError(`a file is missing: intentbook ${command} ${argument}`);
   }
   assertNoProblem(findIncompatible(flags, given, reader));
-  const isRetention = ({ name }: Flag) => name.startsWith('retention-');
-  const book = readBook(
-    flags.filter((flag) => !isRetention(flag)),
-    reader,
-  );
+  const bookFlags = flags.filter(({ name }) => !name.startsWith('retention-'));
+  const book = readBook(bookFlags, reader);
   const toBlock = reader.value('to-block');
   if (command === 'rollback' && toBlock === undefined) {
     throw new UsageError('a block is missing: intentbook rollback --to-block <block>');

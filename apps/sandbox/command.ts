@@ -149,13 +149,8 @@ function readFlags(args: readonly string[]) {
     isAfterUnknown = token.kind === 'option' && !Object.hasOwn(FLAGS, token.name);
     if (token.kind !== 'option') continue;
     if (isAfterUnknown) {
-      problems.push(
-        formatUnknownName(
-          'flag',
-          token.rawName,
-          Object.keys(FLAGS).map((name) => `--${name}`),
-        ),
-      );
+      const known = Object.keys(FLAGS).map((name) => `--${name}`);
+      problems.push(formatUnknownName('flag', token.rawName, known));
       continue;
     }
     const isText = FLAGS[token.name as keyof typeof FLAGS].type === 'string'; // a known name

@@ -193,10 +193,8 @@ export async function serve(options: ServeOptions = {}): Promise<RunningServer> 
         })
       : undefined;
     const document = describe(deployments);
-    const getRouteName = createRouteNames(
-      Object.keys(document.paths),
-      deployments.map(({ path }) => path),
-    );
+    const prefixes = deployments.map(({ path }) => path);
+    const getRouteName = createRouteNames(Object.keys(document.paths), prefixes);
     const onAction = (action: OperatorAction) => notify(() => onOperatorAction?.(action));
     const audit = onOperatorAction && createOperatorAudit({ operatorToken, getRouteName, onAction });
     const api = createServerApi({

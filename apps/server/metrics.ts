@@ -97,10 +97,8 @@ export async function createMetrics(
       for (const method of Object.keys(methods)) requests.inc({ method: method.toUpperCase(), route, status: 500 }, 0);
     }
   }
-  await instrumentBooks(
-    register,
-    deployments.map(({ path, book, monitor }) => ({ name: path, book, ...(monitor && { chain: monitor }) })),
-  );
+  const books = deployments.map(({ path, book, monitor }) => ({ name: path, book, ...defined({ chain: monitor }) }));
+  await instrumentBooks(register, books);
 
   if (accounts !== undefined) {
     await instrumentAccounts(register, accounts);

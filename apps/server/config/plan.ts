@@ -110,10 +110,8 @@ const LOCAL_CHAIN_IDS: readonly number[] = [1337, 31337];
 function findUnknownChain({ settings: { settlementContract }, chainId }: BookPlan, i: number): string[] {
   if (settlementContract !== undefined || chainById(chainId) !== undefined) return [];
   if (LOCAL_CHAIN_IDS.includes(chainId)) return [];
-  const similar = suggest(
-    String(chainId),
-    CHAINS.map((chain) => String(chain.chainId)),
-  );
+  const known = CHAINS.map((chain) => String(chain.chainId));
+  const similar = suggest(String(chainId), known);
   return [
     `books[${i}].chain: the protocol has no known contracts on chain ${chainId}; set "settlementContract"${similar}`,
   ];

@@ -57,10 +57,8 @@ async function history(view, address, { kind, title, heads, empty, tokensIn, cel
     const rows = page.rows.map((row) => ({ row, client: clientOf(row, clients) }));
     for (const client of new Set(rows.map((each) => each.client))) {
       const own = rows.filter((each) => each.client === client);
-      await client.tokens.load(
-        own.flatMap(({ row }) => tokensIn(row)),
-        signal,
-      );
+      const named = own.flatMap(({ row }) => tokensIn(row));
+      await client.tokens.load(named, signal);
     }
     for (const { row, client } of rows) body.append(tableRow(heads, [client.book.chain, ...cells(row, client)]));
     cursor = page.next;

@@ -56,10 +56,8 @@ export async function auction({ book, tokens, prefix, signal, NotFound }, id) {
   if (found === null) throw new NotFound(`No competition was recorded for auction ${id}.`);
   const { auctionId, auctionStartBlock, auctionDeadlineBlock, auction: content, solutions, transactionHashes } = found;
   const { previous, next } = found;
-  await tokens.load(
-    [...solutions.flatMap(({ orders }) => tokensOf(orders)), ...Object.keys(content.prices), NATIVE],
-    signal,
-  );
+  const traded = solutions.flatMap(({ orders }) => tokensOf(orders));
+  await tokens.load([...traded, ...Object.keys(content.prices), NATIVE], signal);
   const native = tokens.symbolOf(NATIVE);
   const rows = [...solutions]
     .reverse()
