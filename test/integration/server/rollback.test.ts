@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Order, OrderBook } from 'intentbook';
+import type { Clock, Order, OrderBook } from 'intentbook';
 import { createOrderBook, systemClock } from 'intentbook';
 import { sqliteStore } from 'intentbook/sqlite';
 import { afterEach, expect, test } from 'vitest';
@@ -15,11 +15,14 @@ afterEach(cleanUp);
 const BLOCKS = 30;
 const EMPTY = Array.from({ length: BLOCKS }, () => []);
 
+/** A clock without long waits: a deep reorganisation is reported several times before an indexer stops. */
+const clock: Clock = { ...systemClock, after: (ms, run) => systemClock.after(Math.min(ms, 10), run) };
+
 /** Starts a book that indexes a chain, from block 101 unless `begin` is false. */
 async function follow(db: string, chain: ScriptedChain, begin = true): Promise<OrderBook> {
   const first = begin ? { fromBlock: 101 } : {};
   const indexer = { sources: [chain.node('node')], ...first, pollInterval: 1, reorgLimit: 5 };
-  const book = createOrderBook({ chainId: SEPOLIA, store: sqliteStore({ path: db }), indexer });
+  const book = createOrderBook({ chainId: SEPOLIA, clock, store: sqliteStore({ path: db }), indexer });
   book.on('failure', () => {}); // the reorganisation is too deep
   await book.start();
   return book;
