@@ -102,14 +102,11 @@ export {
   getQuotaClass,
   getScheme,
   KINDS,
-  PLACEMENT,
   QUOTA_CLASSES,
   QUOTE_KINDS,
   readSubscription,
   SCHEMES,
-  SETTLEMENT,
   type SubscriptionRow,
-  TRADE,
 } from './store-kit/stored-values.ts';
 export { addZone, parseDateTime } from './validation/date.ts';
 export { defined } from './validation/defined.ts';

@@ -16,9 +16,8 @@ import {
   isOrderChainEvent,
   readChainEvent,
 } from 'intentbook/store-kit';
-import { PLACEMENT, SETTLEMENT, TRADE } from '#internal';
 import type { Query } from './query.ts';
-import { toByteArray, toBytes, toKey, toNumberArray, toUid } from './rows.ts';
+import { PLACEMENT, SETTLEMENT, TRADE, toByteArray, toBytes, toKey, toNumberArray, toUid } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 export type PgChainEventTable = ReturnType<typeof createChainEventTable>;

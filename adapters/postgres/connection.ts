@@ -28,8 +28,9 @@ export interface PostgresConnection {
 }
 
 /**
- * Pools by connection string, and the numbers of stores that use them. The stores of a process share one, and thus one connection that listens: otherwise the
- * connections would grow with the number of books, and use up those of the server.
+ * Pools by connection string, and the numbers of stores that use them. The stores of a process share one, and thus one
+ * connection that listens: otherwise the connections would grow with the number of books, and use up those of the
+ * server.
  */
 const shared = new Map<string, { readonly pool: Promise<OwnPool>; users: number }>();
 

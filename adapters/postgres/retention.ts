@@ -1,9 +1,8 @@
 import type { ChainEventPruneOutcome, RetentionStore } from 'intentbook';
 import { countOldEntries } from 'intentbook/store-kit';
-import { PLACEMENT, SETTLEMENT, TRADE } from '#internal';
 import { firstKey, toValidTo } from './pruning.ts';
 import type { Query } from './query.ts';
-import { toNumberArray } from './rows.ts';
+import { PLACEMENT, SETTLEMENT, TRADE, toNumberArray } from './rows.ts';
 import type { PostgresSession } from './session.ts';
 
 /** An event, and the last id of its transaction. */

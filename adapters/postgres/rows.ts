@@ -1,4 +1,5 @@
 import type { Address, Hex, OrderEventType, OrderQuote, OrderState } from 'intentbook';
+import { CHAIN_EVENT_TYPES } from 'intentbook/store-kit';
 
 /** Separates texts that are JSON, in which this character can only occur as an escape sequence. */
 export const SEPARATOR = '\x1e';
@@ -19,6 +20,11 @@ export const EVENT_TYPES = [
   'reinstated',
   'reverted',
 ] as const satisfies readonly OrderEventType[];
+
+/** Codes of types of chain events. */
+export const TRADE = CHAIN_EVENT_TYPES.indexOf('trade');
+export const SETTLEMENT = CHAIN_EVENT_TYPES.indexOf('settlement');
+export const PLACEMENT = CHAIN_EVENT_TYPES.indexOf('placement');
 
 /**
  * Phases of an order: its state, and whether its expiry is recorded. The code is the index, which listings and the

@@ -20,11 +20,10 @@ import {
   isOrderChainEvent,
   readChainEvent,
 } from 'intentbook/store-kit';
-import { SETTLEMENT, TRADE } from '#internal';
 import type { EventTable } from './events.ts';
 import type { OrderProjectionTable } from './order-projection.ts';
 import type { AppDataTable } from './orders.ts';
-import { hexOrNull, toBytes, toHexText } from './rows.ts';
+import { hexOrNull, SETTLEMENT, TRADE, toBytes, toHexText } from './rows.ts';
 import type { BookOperations, SqliteSession } from './session.ts';
 
 /** Creates the operations on chain events, which update the orders that they affect. All are synchronous. */

@@ -13,19 +13,19 @@ const liveBefore = (p: string) => `${p}orders INDEXED BY ${p}orders_expiring WHE
 
 type ListChainEvents = (uid: Hex) => readonly OrderChainEvent[];
 
-/** Returns whether a live order has expired at a time in seconds since 1970. */
-export type HasExpired = (now: number) => boolean;
-
-/** Creates the search for expired orders. Most sweeps find none: they need no transaction and no write thread. */
-export function createExpirySearch({ prefix: p, prepare, read }: SqliteSession): HasExpired {
+/**
+ * Creates the search for live orders that have expired at a time in seconds. Most sweeps find none: they need no
+ * transaction and no write thread.
+ */
+export function createExpirySearch({ prefix: p, prepare, read }: SqliteSession) {
   const any = prepare(`SELECT 1 FROM ${liveBefore(p)} LIMIT 1`).pluck();
-  return (now) => read('find expired orders', () => any.get(now)) !== undefined;
+  return (now: number): boolean => read('find expired orders', () => any.get(now)) !== undefined;
 }
 
 /** Creates a function that records the expiry of orders. */
 export function createExpirySweeper(
   { prefix: p, prepare, write }: SqliteSession,
-  hasExpired: HasExpired,
+  hasExpired: ReturnType<typeof createExpirySearch>,
   owners: OwnerCounts,
   listChainEvents: ListChainEvents,
   events: EventTable,

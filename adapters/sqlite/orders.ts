@@ -163,17 +163,12 @@ function createOrderReads(session: SqliteSession) {
   const inList = 'IN (SELECT unhex(substr(value, 3)) FROM json_each(?))';
   const select = prepareAggregateQuery(session, fromOrders(session.prefix, inList), true);
 
-  function getOne(uid: Hex): StoredOrder[] {
-    return read('read an order', () => {
-      const order = selectOne(uid);
-      return order === undefined ? [] : [order];
-    });
-  }
-
   function getEncoded(uids: readonly Hex[]): EncodedOrder[] {
-    const [first] = uids;
-    if (first !== undefined && uids.length === 1)
-      return getOne(first).map((order) => ({ order, encodedBody: undefined }));
+    const [only] = uids;
+    if (only !== undefined && uids.length === 1) {
+      const order = read('read an order', () => selectOne(only));
+      return order === undefined ? [] : [{ order, encodedBody: undefined }];
+    }
     return read('read orders', () => {
       const unique = [...new Set(uids)];
       const orders: EncodedOrder[] = [];
@@ -185,11 +180,7 @@ function createOrderReads(session: SqliteSession) {
   }
 
   return {
-    get(uids: readonly Hex[]): StoredOrder[] {
-      const [first] = uids;
-      if (first !== undefined && uids.length === 1) return getOne(first);
-      return getEncoded(uids).map(({ order }) => order);
-    },
+    get: (uids: readonly Hex[]): StoredOrder[] => getEncoded(uids).map(({ order }) => order),
     getEncoded,
   };
 }

@@ -1,7 +1,6 @@
 import type { ChainEventPruneOutcome, ChainEventPruneRequest, DocumentPruneRequest, LogPruneRequest } from 'intentbook';
 import { countOldEntries, unpackUid } from 'intentbook/store-kit';
-import { PLACEMENT, SETTLEMENT, TRADE } from '#internal';
-import { bufferToHex } from './rows.ts';
+import { bufferToHex, PLACEMENT, SETTLEMENT, TRADE } from './rows.ts';
 import type { SqliteSession } from './session.ts';
 
 type EntryRow = readonly [id: number, at: number];

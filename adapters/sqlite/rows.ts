@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { EncodedOrder, Hex, OrderState, StoredOrder } from 'intentbook';
-import { isSoundBody } from 'intentbook/store-kit';
+import { CHAIN_EVENT_TYPES, isSoundBody } from 'intentbook/store-kit';
 import type { SqliteSession } from './session.ts';
 
 /**
@@ -88,6 +88,11 @@ export const isExpiryRecorded = '(live = 0 AND state < 2)';
 
 /** Codes are indexes in this list. They are stored in files: append only. */
 export const STATES = ['open', 'presignaturePending', 'cancelled', 'fulfilled'] as const;
+
+/** Codes of types of chain events. */
+export const TRADE = CHAIN_EVENT_TYPES.indexOf('trade');
+export const SETTLEMENT = CHAIN_EVENT_TYPES.indexOf('settlement');
+export const PLACEMENT = CHAIN_EVENT_TYPES.indexOf('placement');
 
 export function toBytes(hex: Hex): Buffer {
   return Buffer.from(hex.slice(2), 'hex');

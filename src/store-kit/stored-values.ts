@@ -2,7 +2,6 @@ import type { DeliveryState } from '../ports/delivery-store.ts';
 import type { QuotaClass } from '../ports/order-record.ts';
 import type { Subscription } from '../ports/subscription-store.ts';
 import type { SigningScheme } from '../protocol/signature.ts';
-import { CHAIN_EVENT_TYPES } from './chain-operations.ts';
 
 /** Codes are indexes in these lists. Both databases have them in rows: append only. */
 export const SCHEMES = ['eip712', 'ethsign', 'presign', 'eip1271'] as const satisfies readonly SigningScheme[];
@@ -10,9 +9,6 @@ export const QUOTA_CLASSES = ['open', 'pending'] as const satisfies readonly Quo
 export const KINDS = ['sell', 'buy'] as const;
 export const QUOTE_KINDS = ['standard', 'onchainPresign', 'onchainEip1271'] as const;
 export const DELIVERY_STATES = ['pending', 'delivered', 'dead', 'dropped'] as const satisfies readonly DeliveryState[];
-export const TRADE = CHAIN_EVENT_TYPES.indexOf('trade');
-export const SETTLEMENT = CHAIN_EVENT_TYPES.indexOf('settlement');
-export const PLACEMENT = CHAIN_EVENT_TYPES.indexOf('placement');
 
 /** Returns the quota class with a code. The table checks the range. */
 export const getQuotaClass = (code: number) => QUOTA_CLASSES[code] as QuotaClass;
