@@ -3,7 +3,7 @@ import type { SqliteHandle } from './connection.ts';
 import { MIGRATIONS } from './schema.ts';
 import { createSqliteStore } from './store.ts';
 import { createStoreWithReader, type SqliteWriter } from './store-with-reader.ts';
-import { callStore } from './write-operations.ts';
+import { createWriteOperations, type WriteOperations } from './write-operations.ts';
 
 /** Milliseconds between two attempts to notice that the host has committed its transaction. */
 const COMMIT_POLL_INTERVAL = 20;
@@ -18,6 +18,10 @@ export function createHandleStore(source: SqliteHandle): Store {
 
   function createWriter({ clock }: StoreContext): SqliteWriter {
     const store = createSqliteStore(source, MIGRATIONS);
+    const operations: WriteOperations = {
+      ...createWriteOperations(store),
+      open: (domain) => store.open({ domain, clock }),
+    };
     let cancel: Cancel | undefined;
 
     function poll(): void {
@@ -33,7 +37,8 @@ export function createHandleStore(source: SqliteHandle): Store {
     }
 
     return {
-      call: (name, ...parameters) => callStore(store, clock, name, parameters),
+      call: ((name, ...parameters) =>
+        (operations[name] as (...given: unknown[]) => unknown)(...parameters)) as SqliteWriter['call'], // of this name
       isUnchanged: () => false, // the host can write to the tables
       onJoined: waitForCommit,
       async end() {

@@ -1,10 +1,10 @@
 import { parentPort } from 'node:worker_threads';
-import { StoreError, systemClock } from 'intentbook';
+import { StoreError } from 'intentbook';
 import type { SqliteFile } from './connection.ts';
 import { MIGRATIONS } from './schema.ts';
 import { createSqliteStore } from './store.ts';
 import type { WriteCall, WriteMessage, WriteResult, WriteStart } from './write-operations.ts';
-import { callStore, EPOCH, LEASE_END } from './write-operations.ts';
+import { createWriteOperations, EPOCH, LEASE_END } from './write-operations.ts';
 
 interface ThreadStore {
   readonly calls: WriteCall[];
@@ -44,12 +44,14 @@ function createStore({ source, state }: WriteStart): ThreadStore {
   const store = createSqliteStore(source as SqliteFile, MIGRATIONS, (expires) => {
     Atomics.store(state, LEASE_END, Math.floor(expires / 1000));
   });
+  const operations = createWriteOperations(store);
 
   async function run({ id, name, parameters }: WriteCall): Promise<WriteResult> {
+    // Typed by the caller.
+    const operation = operations[name] as (...parameters: readonly unknown[]) => Promise<unknown>;
     Atomics.add(state, EPOCH, 1);
     // The operation has taken effect when it returns its promise; `open` and `close` write nothing to the log.
-    // The clock of a host cannot be passed to a thread. The thread uses it for the writer lease only.
-    const result = callStore(store, systemClock, name, parameters);
+    const result = operation(...parameters);
     Atomics.add(state, EPOCH, 1);
     try {
       return { id, value: await result };

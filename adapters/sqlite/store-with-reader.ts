@@ -1,16 +1,19 @@
-import type { EventStore, Store, StoreContext } from 'intentbook';
+import type { EventStore, InsertOptions, OrderInsert, Store, StoreContext } from 'intentbook';
 import { StoreError } from 'intentbook';
+import type { StoreOperations } from 'intentbook/store-kit';
 import { connectReader, type SqliteConnection, type SqliteSource } from './connection.ts';
 import { toStoreError } from './database-driver.ts';
 import { toUnknownOutcomes } from './orders.ts';
 import { createReaderLease } from './read-only.ts';
-import type { BookOperations } from './session.ts';
 import { assembleBook, createStoreFromOperations, type SqliteBook } from './store.ts';
-import { WRITES, type WriteName, type WrittenPart } from './write-operations.ts';
+import type { WriteOperations } from './write-operations.ts';
 
 /** Runs the operations that write, on a separate connection. */
 export interface SqliteWriter {
-  call(name: WriteName, ...parameters: readonly unknown[]): Promise<unknown>;
+  call<Name extends keyof WriteOperations>(
+    name: Name,
+    ...parameters: Parameters<WriteOperations[Name]>
+  ): ReturnType<WriteOperations[Name]>;
   /** Returns whether nothing can have been written to the file since the previous call. */
   isUnchanged(): boolean;
   /** Called after an insert that has joined a transaction of the host. Absent if inserts cannot. */
@@ -51,53 +54,83 @@ async function start(
   }
 }
 
-/** Combines the operations that read with those that write. */
-function withWrites(book: SqliteBook, writer: SqliteWriter, watch: EventStore['watch']): BookOperations {
+/**
+ * Combines the operations that read with those that write. Each operation is listed: for a new one, the compiler
+ * requires a decision where it runs.
+ */
+function withWrites(book: SqliteBook, writer: SqliteWriter, watch: EventStore['watch']): StoreOperations<Store> {
   const { call } = writer;
-  const run = async (name: WriteName, ...parameters: readonly unknown[]) => {
-    // The reader may have found the file damaged, which the writer does not know.
-    book.assertIntact();
-    return call(name, ...parameters);
-  };
-
-  function withWritesOf<Part extends WrittenPart>(part: Part): BookOperations[Part] {
-    const writes = WRITES[part].map((method) => [
-      method,
-      (...parameters: readonly unknown[]) => run(`${part}.${method}` as WriteName, ...parameters),
-    ]);
-    return { ...book[part], ...Object.fromEntries(writes) };
-  }
-
-  const orders = withWritesOf('orders');
+  const run =
+    <Name extends keyof WriteOperations>(name: Name) =>
+    (...parameters: Parameters<WriteOperations[Name]>) => {
+      // The reader may have found the file damaged, which the writer does not know.
+      book.assertIntact();
+      return call(name, ...parameters);
+    };
+  const { orders, appData, events, leases, chain, quotes, auctions, tasks, retention } = book;
   return {
     orders: {
-      ...orders,
-      async insert(inserts, options) {
+      get: orders.get,
+      getEncoded: orders.getEncoded,
+      list: orders.list,
+      scan: orders.scan,
+      filterPlaced: orders.filterPlaced,
+      count: orders.count,
+      total: orders.total,
+      insert: async (inserts: readonly OrderInsert[], options?: InsertOptions) => {
+        book.assertIntact();
         if (options?.transaction === undefined) {
-          try {
-            return await orders.insert(inserts);
-          } catch (error) {
-            return toUnknownOutcomes(error, inserts); // if a thread ends, the orders may be stored or not
-          }
+          // If a thread ends during an insert, the orders may be stored or not.
+          return call('insertOrders', inserts).catch((error) => toUnknownOutcomes(error, inserts));
         }
         if (writer.onJoined === undefined) {
           throw new StoreError('Unsupported', 'a store on its own file has no host transaction to join');
         }
-        const outcomes = await orders.insert(inserts, options);
+        const outcomes = await call('insertOrders', inserts, options);
         writer.onJoined();
         return outcomes;
       },
-      expire: (now, limit) => (book.hasExpired(now) ? orders.expire(now, limit) : 0),
+      cancel: run('cancelOrders'),
+      addQuote: run('addQuote'),
+      expire: async (now, limit) => (book.hasExpired(now) ? run('expireOrders')(now, limit) : 0),
+      reinstate: run('reinstateOrders'),
+      prune: run('pruneOrders'),
     },
-    appData: withWritesOf('appData'),
-    quotes: withWritesOf('quotes'),
-    events: { ...book.events, watch },
-    leases: book.leases,
-    chain: withWritesOf('chain'),
-    auctions: withWritesOf('auctions'),
-    tasks: withWritesOf('tasks'),
-    retention: withWritesOf('retention'),
-    check: async () => void (await run('check')),
+    appData: { get: appData.get, put: run('putDocument') },
+    quotes: {
+      match: quotes.match,
+      insert: run('insertQuote'),
+      prune: run('pruneQuotes'),
+    },
+    events: { last: events.last, after: events.after, isNewest: events.isNewest, watch },
+    leases,
+    chain: {
+      progress: chain.progress,
+      blocks: chain.blocks,
+      trades: chain.trades,
+      firstTrade: chain.firstTrade,
+      settlements: chain.settlements,
+      settlementsOfAuction: chain.settlementsOfAuction,
+      apply: run('applyEvents'),
+      adopt: run('adoptEvents'),
+      rollback: run('rollBackEvents'),
+    },
+    auctions: {
+      get: auctions.get,
+      competition: auctions.competition,
+      lastCompetition: auctions.lastCompetition,
+      competitions: auctions.competitions,
+      insert: run('insertAuction'),
+      record: run('recordCompetition'),
+    },
+    tasks: { get: tasks.get, due: tasks.due, count: tasks.count, write: run('writeTasks') },
+    retention: {
+      prunedThrough: retention.prunedThrough,
+      pruneEvents: run('pruneEvents'),
+      pruneChainEvents: run('pruneChainEvents'),
+      pruneDocuments: run('pruneDocuments'),
+    },
+    check: run('check'),
     async close() {
       // The last connection of a file removes its write-ahead log, and only the writer can.
       book.close();

@@ -1,34 +1,33 @@
-import type { Clock, Domain, Store } from 'intentbook';
+import { type Store, type StoreContext, systemClock } from 'intentbook';
 
-/**
- * The operations that a store with a reader runs on its writing connection, by part: those that commit. The connection
- * of the reader rejects each of them.
- */
-export const WRITES = {
-  orders: ['insert', 'cancel', 'addQuote', 'expire', 'reinstate', 'prune'],
-  appData: ['put'],
-  quotes: ['insert', 'prune'],
-  chain: ['apply', 'adopt', 'rollback'],
-  auctions: ['insert', 'record'],
-  tasks: ['write'],
-  retention: ['pruneEvents', 'pruneChainEvents', 'pruneDocuments'],
-} as const satisfies { readonly [Part in keyof Store]?: readonly (keyof Store[Part])[] };
+/** Returns the operations that run in the write thread: those that commit, `open` and `close`. */
+export const createWriteOperations = (store: Store) => ({
+  // The clock of a host cannot be passed to a thread. The thread uses it for the writer lease only.
+  open: (domain: StoreContext['domain']) => store.open({ domain, clock: systemClock }),
+  close: store.close,
+  check: store.check,
+  insertOrders: store.orders.insert,
+  cancelOrders: store.orders.cancel,
+  addQuote: store.orders.addQuote,
+  expireOrders: store.orders.expire,
+  reinstateOrders: store.orders.reinstate,
+  pruneOrders: store.orders.prune,
+  putDocument: store.appData.put,
+  insertQuote: store.quotes.insert,
+  pruneQuotes: store.quotes.prune,
+  applyEvents: store.chain.apply,
+  adoptEvents: store.chain.adopt,
+  writeTasks: store.tasks.write,
+  rollBackEvents: store.chain.rollback,
+  pruneEvents: store.retention.pruneEvents,
+  pruneChainEvents: store.retention.pruneChainEvents,
+  pruneDocuments: store.retention.pruneDocuments,
+  insertAuction: store.auctions.insert,
+  recordCompetition: store.auctions.record,
+});
 
-export type WrittenPart = keyof typeof WRITES;
-
-/** Name of an operation of the writing connection: `orders.insert`. */
-export type WriteName =
-  | 'open'
-  | 'close'
-  | 'check'
-  | { [Part in WrittenPart]: `${Part}.${(typeof WRITES)[Part][number]}` }[WrittenPart];
-
-/** Calls an operation by its name. The parameter of `open` is the domain. */
-export function callStore(store: Store, clock: Clock, name: WriteName, parameters: readonly unknown[]) {
-  if (name === 'open') return store.open({ domain: parameters[0] as Domain, clock }); // as the caller passes it
-  const operation = name.split('.').reduce<object>((target, key) => Reflect.get(target, key), store);
-  return (operation as (...given: readonly unknown[]) => Promise<unknown>)(...parameters); // of this name
-}
+/** The operations of the write thread by name. */
+export type WriteOperations = ReturnType<typeof createWriteOperations>;
 
 /** A message to the write thread. The thread has several stores, with a number each. */
 export type WriteMessage = WriteStart | WriteCall | WriteEnd;
@@ -50,7 +49,7 @@ export interface WriteEnd {
 export interface WriteCall {
   readonly store: number;
   readonly id: number;
-  readonly name: WriteName;
+  readonly name: keyof WriteOperations;
   readonly parameters: readonly unknown[];
 }
 

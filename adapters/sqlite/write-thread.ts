@@ -2,11 +2,11 @@ import { Worker } from 'node:worker_threads';
 import { StoreError, type StoreErrorCode, systemClock } from 'intentbook';
 import type { SqliteFile } from './connection.ts';
 import type { SqliteWriter } from './store-with-reader.ts';
-import type { WriteMessage, WriteName, WriteResult, WriteStart } from './write-operations.ts';
+import type { WriteMessage, WriteOperations, WriteResult, WriteStart } from './write-operations.ts';
 import { createWriteState, EPOCH, LEASE_END } from './write-operations.ts';
 
 interface Pending {
-  readonly name: WriteName;
+  readonly name: keyof WriteOperations;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -22,7 +22,7 @@ export function getWorkerFile(): URL | undefined {
 interface WriteThread {
   /** Adds a store. @returns the number of the store. */
   add(message: Omit<WriteStart, 'store'>): number;
-  call(store: number, name: WriteName, parameters: readonly unknown[]): Promise<unknown>;
+  call(store: number, name: keyof WriteOperations, parameters: readonly unknown[]): Promise<unknown>;
   /** Removes a store. The last one ends the thread. */
   remove(store: number): Promise<void>;
 }
@@ -47,9 +47,10 @@ export function startWriteThread(source: SqliteFile, file: URL | undefined): Sql
   const thread = threads.get(file.href) ?? createThread(file);
   const state = createWriteState();
   const store = thread.add({ source, state });
+  const call = (name: keyof WriteOperations, ...parameters: readonly unknown[]) => thread.call(store, name, parameters);
   let seen: number | undefined;
   return {
-    call: (name, ...parameters) => thread.call(store, name, parameters),
+    call: call as SqliteWriter['call'], // the thread runs the operation of this name
     isUnchanged() {
       const before = seen;
       seen = Atomics.load(state, EPOCH);
@@ -121,7 +122,7 @@ function createThread(file: URL): WriteThread {
   return thread;
 }
 
-function createEndError(name: WriteName, reason: string, cause: unknown): StoreError {
+function createEndError(name: keyof WriteOperations, reason: string, cause: unknown): StoreError {
   if (name === 'open') {
     return new StoreError('Unavailable', `the write thread of the SQLite store cannot start: ${reason}`, { cause });
   }
