@@ -11,7 +11,7 @@ import { getInteractions } from '../protocol/trampoline.ts';
 import type { AdmissionContext } from './admission.ts';
 
 /** The search for the domain of a signature. Only wrong signatures need it. */
-const otherSigner = lazy(() => import('./other-signer.ts'));
+const otherSigner = lazy(() => import('./signer-error.ts'));
 
 /** An order whose signature has not been checked yet. */
 export interface UnverifiedOrder {

@@ -8,7 +8,7 @@ import { parseShape } from '../protocol/shape.ts';
 import { type EcdsaScheme, parseEcdsaSignature } from '../protocol/signature.ts';
 import type { AdmissionContext } from './admission.ts';
 import { CANCEL_ERRORS, createTooManyUidsError, MAX_UIDS } from './cancel-errors.ts';
-import { findSignedDomain } from './other-signer.ts';
+import { findSignedDomain } from './signer-error.ts';
 
 /** A list of orders to cancel, with one signature: `OrderCancellations(bytes[] orderUids)`. */
 export interface OrderCancellations {

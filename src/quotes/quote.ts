@@ -12,7 +12,7 @@ import type { ReadGasPrice } from './gas-price.ts';
 import type { NativePrices } from './native-price.ts';
 import { type PrepareContext, type Prepared, prepareQuote } from './prepare.ts';
 import { createQuoteCandidate, isBetterCandidate, type QuoteCandidate } from './quote-candidate.ts';
-import type { PersistedQuote, QuotePersister } from './quote-persister.ts';
+import type { PersistedQuote, QuotePersister } from './quote-lifetime.ts';
 import { createNoQuoteError, createShutdownError } from './rejection.ts';
 import type { ParsedQuoteRequest } from './request.ts';
 import type { EstimateVerification } from './verification.ts';

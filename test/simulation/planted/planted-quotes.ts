@@ -38,7 +38,7 @@ export const PLANTED_QUOTES: readonly PlantedFault[] = [
     name: 'the worst matching quote is linked to an order',
     area: 'quotes',
     store: 'memory',
-    file: 'src/quotes/quote-persister.ts',
+    file: 'src/quotes/quote-lifetime.ts',
     find: '((bought << 256n) / sold)',
     replace: '((sold << 256n) / bought)',
   },

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { QuoteStore } from '../../../src/ports/quote-store.ts';
 import type { QuoteCandidate } from '../../../src/quotes/quote-candidate.ts';
 import { createQuoteCandidate, isBetterCandidate } from '../../../src/quotes/quote-candidate.ts';
-import { createQuotePersister } from '../../../src/quotes/quote-persister.ts';
+import { createQuotePersister } from '../../../src/quotes/quote-lifetime.ts';
 import type { ParsedQuoteRequest } from '../../../src/quotes/request.ts';
 import { parseQuoteRequest } from '../../../src/quotes/request.ts';
 import { manualClock } from '../../support/clock.ts';

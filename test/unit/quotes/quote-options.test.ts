@@ -1,7 +1,7 @@
 import type { QuoteOptions } from 'intentbook';
 import { describe, expect, test } from 'vitest';
+import { createStoredQuote, getQuoteKind } from '../../../src/quotes/quote-lifetime.ts';
 import { getOrderQuoting, parsePrice, parseQuoteOptions } from '../../../src/quotes/quote-options.ts';
-import { createStoredQuote, getQuoteKind } from '../../../src/quotes/quote-persister.ts';
 
 const MAX = 2n ** 256n - 1n;
 const MAX_TIMER = 2 ** 31 - 1;
