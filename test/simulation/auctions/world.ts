@@ -158,10 +158,12 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
       .some(({ settlement }) => settlement.solver === solver.solver && isSame(settlement, auctionId, offer));
   }
 
+  /** Returns whether an auction may be that of the blocks before a fork. */
+  const isAfterFork = () => contract.head.number - lastFork < 6;
+
   /** Returns a request whose solution has an order that is in flight at a block. */
   function findInFlight(state: BookState, uids: readonly Hex[], block: number, except?: number): Request | undefined {
-    // After a fork, an auction may be that of the blocks before it.
-    if (contract.head.number - lastFork < 6) return undefined;
+    if (isAfterFork()) return undefined;
     return state.requests.find((request) => {
       if (request.auctionId === except || request.isFailed || request.deadline <= block) return false;
       if (!request.offer.fills.some(({ order }) => uids.includes(order.uid))) return false;
@@ -175,7 +177,8 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
     const drivers = solvers.map((solver) =>
       solver.connect(name, {
         onSolve({ auction: { id, block, orders } }) {
-          state.blocks.set(id, block);
+          // Blocks may be mined before the settlement, which ends the time after a fork.
+          if (!isAfterFork()) state.blocks.set(id, block);
           const uids = orders.map(({ uid }) => uid);
           const request = findInFlight(state, uids, block);
           if (request !== undefined)
@@ -185,7 +188,7 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
           requested++;
           trace.add(`${name} settles ${auctionId} ${offer.solutionId} with ${solver.name} until ${deadline}`);
           const uids = offer.fills.map(({ order }) => order.uid);
-          const again = findInFlight(state, uids, state.blocks.get(auctionId) ?? 0, auctionId);
+          const again = findInFlight(state, uids, state.blocks.get(auctionId) ?? Infinity, auctionId);
           if (again !== undefined)
             report('requests', `${name} settles orders of ${again.auctionId} in ${auctionId}, ${describe(again)}`);
           // A head of the last minutes cannot be distinguished from a chain without blocks.
