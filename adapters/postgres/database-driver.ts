@@ -12,6 +12,7 @@ export interface PgQuery {
   readonly text: string;
   readonly values?: readonly unknown[];
   readonly name?: string;
+  /** Form of the rows. Absent: objects with a member per column, as node-postgres returns them. */
   readonly rowMode?: 'array' | undefined;
   /** Duration after which the store's own driver requests the cancellation, in milliseconds. */
   readonly limit?: number;
