@@ -164,8 +164,14 @@ function assertFilesExist({ command, file, book, table, config }: CommandOptions
   if (readsFile && isMissing(file)) throw new Error(`the file "${resolve(file)}" does not exist`);
   if (readsFile || book.postgres !== undefined) return;
   if (book.db === ':memory:') throw new Error(`${command} requires a database that is stored: --db <file>`);
-  const path = resolve(book.db ?? '');
-  if (isMissing(path)) throw new Error(`the database "${path}" does not exist; select one with --db <file>`);
+  assertHasDatabase(resolve(book.db ?? ''), '; select one with --db <file>');
+}
+
+/** @throws Error if a file does not exist or is empty. The store would create its tables in it. */
+function assertHasDatabase(path: string, hint = ''): void {
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (file === undefined) throw new Error(`the database "${path}" does not exist${hint}`);
+  if (file.size === 0) throw new Error(`the file "${path}" is empty, not a database${hint}`);
 }
 
 async function runOnStore(options: CommandOptions, progress: Progress): Promise<CommandOutcome> {
@@ -292,9 +298,7 @@ async function withAccountStore<T>(
   work: (store: AccountStore) => Promise<T>,
   readOnly = false,
 ): Promise<T> {
-  if (!isDatabase(place) && isMissing(resolve(place))) {
-    throw new Error(`the database "${resolve(place)}" does not exist`);
-  }
+  if (!isDatabase(place)) assertHasDatabase(resolve(place));
   const store = await accountStoreAt(place, { migrate: false, readOnly });
   await store.open({ clock: systemClock });
   try {

@@ -271,6 +271,21 @@ describe('database that does not exist', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  test.each(['verify', 'export', 'prune', 'backup', 'begin-epoch', 'forget'])(
+    'is not made of an empty file by %s',
+    async (command) => {
+      const folder = await scratch();
+      const file = join(folder, 'empty.sqlite');
+      writeFileSync(file, '');
+      const names: Record<string, string[]> = { export: ['orders.ndjson'], backup: ['copy.sqlite'] };
+      const target = command === 'forget' ? ['--account', account(1).address, '--accounts', file] : ['--db', file];
+      const args = [command, ...(names[command] ?? []).map((name) => join(folder, name)), ...target];
+      expect(await rejected(args)).toContain(`the file "${file}" is empty, not a database`);
+      expect(readdirSync(folder)).toEqual(['empty.sqlite']);
+      expect(readFileSync(file)).toHaveLength(0);
+    },
+  );
+
   test.each(['verify', 'import', 'forget'])(
     'is not reported by %s for a file that cannot be reached',
     async (command) => {
