@@ -56,6 +56,8 @@ export interface NodeBehaviour {
   readonly getMode: () => NodeMode;
   /** Number of the newest blocks whose logs it returns for a range. It has deleted older ones. */
   readonly keptBlocks: number;
+  /** A solver that settles through a contract of another one, so that its transactions have no calldata of `settle`. */
+  readonly indirectSolver: Address | undefined;
   /** Called with each block of a range whose logs it returns. */
   readonly onRead: (block: number) => void;
 }
@@ -186,7 +188,7 @@ export function createContract(random: SeededRandom, settlementContract: Address
       frozen = head;
     },
     listSettled: (to = head.number) => list(head).filter(({ number }) => number <= to),
-    createNode(name, { getMode, keptBlocks, onRead }) {
+    createNode(name, { getMode, keptBlocks, indirectSolver, onRead }) {
       const view = () => {
         const mode = getMode();
         return mode === 'stopped' ? frozen : mode === 'stale' && abandoned !== undefined ? abandoned : head;
@@ -236,7 +238,9 @@ export function createContract(random: SeededRandom, settlementContract: Address
           return new Map(
             transactions.flatMap((hash): [Hex, readonly Hex[]][] => {
               const found = all.find(({ settlement }) => settlement.hash === hash);
-              return found === undefined ? [] : [[hash, [found.settlement.data]]];
+              return found === undefined || found.settlement.solver === indirectSolver
+                ? []
+                : [[hash, [found.settlement.data]]];
             }),
           );
         },

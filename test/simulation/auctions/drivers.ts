@@ -57,6 +57,8 @@ export interface SolverContext {
   readonly nextHash: () => Hex;
   /** Whether some solutions have several orders. */
   readonly isMulti: boolean;
+  /** Whether it settles through another contract, and parts of orders also if it is honest. */
+  readonly isIndirect: boolean;
   /** Creates an order of a solver that exchanges the amounts of a fill. */
   readonly createJustInTime: (fill: ExecutedFill, solver: Address) => AuctionOrder;
 }
@@ -68,13 +70,13 @@ export function createSolver(
   behaviour: Behaviour,
   context: SolverContext,
 ): ForeignSolver {
-  const { random, contract, nextHash, isMulti, createJustInTime } = context;
+  const { random, contract, nextHash, isMulti, isIndirect, createJustInTime } = context;
 
   function fill(order: AuctionOrder): ExecutedFill {
     const left = BigInt(order.sellAmount) - BigInt(order.executed);
     // An honest solver promises the same to both books: one of its settlements may revert the other one.
     const draw = behaviour === 'honest' ? createSeededRandom(order.uid) : random;
-    const isPart = draw.chance(0.5) && behaviour !== 'honest';
+    const isPart = draw.chance(0.5) && (behaviour !== 'honest' || isIndirect);
     const sold = order.partiallyFillable && left > 1n && isPart ? left / 2n : left;
     const limit = (sold * BigInt(order.buyAmount) + BigInt(order.sellAmount) - 1n) / BigInt(order.sellAmount);
     // Equal bids are frequent.

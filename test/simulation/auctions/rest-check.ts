@@ -12,12 +12,14 @@ export interface RestContext {
   readonly owners: ReadonlyMap<Hex, ReadonlySet<string>>;
   /** The orders of solvers. */
   readonly justInTime: ReadonlySet<Hex>;
+  /** A solver whose settlements cannot be assigned to auctions. */
+  readonly indirectSolver: Hex | undefined;
   readonly report: (invariant: string, details: string) => void;
 }
 
 /** Compares a book at rest with the chain. */
 export async function checkAtRest(state: BookState, context: RestContext): Promise<void> {
-  const { contract, owners, justInTime, report } = context;
+  const { contract, owners, justInTime, indirectSolver, report } = context;
   const name = `${state.name} ${state.generation}`;
   const { indexedBlock } = await state.book.chain.progress();
   if (indexedBlock?.hash !== contract.head.hash)
@@ -46,6 +48,7 @@ export async function checkAtRest(state: BookState, context: RestContext): Promi
     const inTime = settled.filter(({ number }) => number <= deadlineBlock + 100).map(({ settlement }) => settlement);
     const requests = state.requests.filter((each) => each.auctionId === auctionId);
     const required = inTime.filter(({ hash, ...settlement }) => {
+      if (settlement.solver === indirectSolver) return false;
       const isOfRequest = ({ offer, solver, transactions }: Request) => {
         const isLater = Number.parseInt(hash.slice(4), 16) > transactions;
         return isLater && settlement.solver === solver.solver && isSame(settlement, auctionId, offer);

@@ -68,6 +68,14 @@ export const PLANTED_ACTORS: readonly PlantedFault[] = [
     replace: 'for (const order of solution.orders.slice(0, 0))',
   },
   {
+    name: 'a settlement without calldata does not excuse its solver',
+    area: 'drivers',
+    store: 'auctions',
+    file: 'src/auctions/drivers/win-outcome.ts',
+    find: 'own.some(({ auctionId }) => auctionId === null)) return true;',
+    replace: 'own.length < 0) return true;',
+  },
+  {
     name: 'an exclusion does not wait for the second read of the deadline block',
     area: 'drivers',
     store: 'auctions',
