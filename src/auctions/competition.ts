@@ -102,7 +102,8 @@ const parseRecord = ({ body }: StoredCompetition) => JSON.parse(body) as Competi
 const UID_DIGITS = 112;
 
 function getOrders({ orders }: CompleteCompetition, { auction }: CompetitionRecord): readonly Hex[] {
-  if (orders === undefined) return auction.orders ?? [];
+  // An earlier version that replaces a record beside this one leaves the stored orders as they were.
+  if (auction.orders !== undefined || orders === undefined) return auction.orders ?? [];
   const count = Math.floor((orders.length - 2) / UID_DIGITS);
   return Array.from({ length: count }, (_, i): Hex => {
     const start = 2 + i * UID_DIGITS;

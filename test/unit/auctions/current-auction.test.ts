@@ -711,6 +711,19 @@ describe('competition', () => {
     expect(await book.auctions.latestCompetition()).toEqual(recorded);
   });
 
+  test('has the orders of an earlier version that has replaced it beside this one', async () => {
+    const store = memoryStore();
+    await reopen({ store });
+    await record(competitionOf(77, await orderOf()));
+    const found = await book.auctions.competition(77);
+    const recorded = await store.auctions.competition(77);
+    // That version has the orders in the body, and keeps the value of a column that it does not know.
+    const orders = [hashOf('another order').padEnd(114, '0')];
+    const body = JSON.stringify({ ...found, auction: { orders, prices: {} } });
+    await store.auctions.record({ auctionId: 77, deadline: 9, body, orders: recorded?.orders }, 9);
+    expect((await book.auctions.competition(77))?.auction.orders).toEqual(orders);
+  });
+
   test('lists its settlement transactions while they are on chain', async () => {
     const order = await orderOf();
     await record(competitionOf(77, order));
