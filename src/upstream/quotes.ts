@@ -32,19 +32,27 @@ export function createUpstreamQuotes({ upstream, store, tasks }: UpstreamBook) {
     return { status: 'rejected', error: createUnavailable(upstream.name, answer.reason, until) };
   }
 
-  async function* toEvents(first: QuoteResult, rest: AsyncIterator<UpstreamQuote>): AsyncIterable<QuoteStreamEvent> {
-    try {
-      for (let result = first; ; ) {
-        yield result.status === 'quoted'
-          ? { type: 'quote', quote: result.quote }
-          : { type: 'error', error: result.error };
-        const next = await rest.next();
-        if (next.done === true) return;
-        result = await toResult(next.value);
-      }
-    } finally {
-      await rest.return?.();
+  /** An async generator would not do: before its first read, and while it waits, it does not end `rest`. */
+  function toEvents(first: QuoteResult, rest: AsyncIterator<UpstreamQuote>): AsyncIterable<QuoteStreamEvent> {
+    let unread: QuoteResult | undefined = first;
+    async function read(): Promise<QuoteResult | undefined> {
+      const { done, value } = await rest.next();
+      return done === true ? undefined : endOnFailure(rest, toResult(value));
     }
+    const iterator: AsyncIterator<QuoteStreamEvent> = {
+      async next() {
+        const known = unread;
+        unread = undefined;
+        const result = known ?? (await read());
+        return result === undefined ? END : { done: false, value: toEvent(result) };
+      },
+      async return() {
+        unread = undefined;
+        await rest.return?.();
+        return END;
+      },
+    };
+    return { [Symbol.asyncIterator]: () => iterator };
   }
 
   return {
@@ -68,10 +76,28 @@ export function createUpstreamQuotes({ upstream, store, tasks }: UpstreamBook) {
       const answers = upstream.quotes(request, { signal })[Symbol.asyncIterator]();
       const answer = await answers.next();
       signal?.throwIfAborted();
-      const first = await toResult(answer.value ?? { status: 'failed', reason: 'the stream is empty' });
-      return first.status === 'quoted' ? { status: 'streaming', quotes: toEvents(first, answers) } : first;
+      const result = toResult(answer.value ?? { status: 'failed', reason: 'the stream is empty' });
+      const first = await endOnFailure(answers, result);
+      if (first.status === 'quoted') return { status: 'streaming', quotes: toEvents(first, answers) };
+      await answers.return?.();
+      return first;
     },
   };
+}
+
+const toEvent = (result: QuoteResult): QuoteStreamEvent =>
+  result.status === 'quoted' ? { type: 'quote', quote: result.quote } : { type: 'error', error: result.error };
+
+const END = { done: true, value: undefined } as const;
+
+/** Waits for a result of a stream. The stream is ended if there is none: its reader does not end it. */
+async function endOnFailure<T>(stream: AsyncIterator<unknown>, result: Promise<T>): Promise<T> {
+  try {
+    return await result;
+  } catch (failure) {
+    await stream.return?.();
+    throw failure;
+  }
 }
 
 /** Returns the error of a request that has no JSON text, such as one with a bigint. The other book checks the rest. */
