@@ -13,6 +13,7 @@ export const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf
   readonly scripts: Readonly<Record<string, string>>;
   readonly dependencies: Readonly<Record<string, string>>;
   readonly peerDependencies: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta: Readonly<Record<string, object>>;
 };
 
 /** Returns the import paths of the package: `intentbook`, `intentbook/memory` and so on. */
