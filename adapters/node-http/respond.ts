@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiRequestBody, ApiResponse } from 'intentbook';
 
@@ -146,6 +146,8 @@ export async function respond(
   // Set with setHeader, so that the host can distinguish an endless stream from other responses.
   if (stream !== undefined) response.setHeader('content-type', headers['content-type'] ?? 'text/event-stream');
   const length = stream !== undefined || isBodyless ? undefined : { 'content-length': getLength(content) };
+  // A client that never pauses would keep its connection, and the process, after the server was closed.
+  if (isServerClosed(request)) response.shouldKeepAlive = false;
   response.writeHead(status, Object.assign({}, length, mustDiscard ? { connection: 'close' } : undefined, headers));
   if (stream !== undefined && !omitsBody) {
     // A body that is not read would hide that the client leaves.
@@ -225,6 +227,12 @@ async function writeStream(
   }
   signal.removeEventListener('abort', stop);
   if (!signal.aborted) response.end();
+}
+
+/** Returns whether the server accepts no new connections. Hosts that inject requests have no server. */
+function isServerClosed({ socket }: IncomingMessage): boolean {
+  const { server } = socket as { readonly server?: Server }; // Node.js sets it, and does not document it
+  return server?.listening === false;
 }
 
 function hasLargeUnreadBody({ complete, httpVersionMajor, headers }: IncomingMessage): boolean {

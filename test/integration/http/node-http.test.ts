@@ -179,6 +179,24 @@ async function until(socket: Socket, condition: () => boolean): Promise<void> {
   while (!condition()) await once(socket, 'data');
 }
 
+test.each([
+  ['a body', 'done'],
+  ['a stream', (async function* () {})()],
+])('node:http handler ends the connection with %s that it sends after the server was closed', async (_, body) => {
+  const server = createServer(
+    nodeHandler(
+      apiOf(async () => {
+        server.close();
+        return { status: 200, headers: {}, body };
+      }),
+    ),
+  ).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // a listening server has an address
+  const { headers } = await fetch(`http://127.0.0.1:${port}/`);
+  expect(headers.get('connection')).toBe('close');
+});
+
 test('node:http handler responds to pipelined requests in order on one connection', async () => {
   const slowFirst = nodeHandler(
     apiOf(async ({ path }) => {
