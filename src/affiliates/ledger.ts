@@ -88,12 +88,12 @@ export function createLedger(getTerms: (code: string) => AffiliateTerms) {
       const trader = traders.get(address);
       return trader && getState(trader);
     },
-    /** Returns the states of the traders that are bound to a code. */
-    boundTo(code: string): TraderState[] {
+    /** Returns the states of the traders that are bound to the code of a wallet. It may have been another wallet's. */
+    boundTo(code: string, wallet: Address): TraderState[] {
       return [...(candidates.get(code) ?? [])].flatMap((address) => {
         const trader = traders.get(address);
         const state = trader && getState(trader);
-        return state?.binding?.code === code ? [state] : [];
+        return state?.binding?.code === code && state.binding.affiliate === wallet ? [state] : [];
       });
     },
   };

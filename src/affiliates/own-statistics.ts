@@ -65,9 +65,9 @@ export function createOwnStatistics(
       const lastUpdatedAt = requireUpdate();
       const affiliate = await store.affiliates.byWallet(address);
       if (affiliate === undefined) return undefined;
-      const { code } = affiliate;
+      const { code, walletAddress } = affiliate;
       const terms = getTerms(code);
-      const traders = ledger.boundTo(code);
+      const traders = ledger.boundTo(code, walletAddress);
       const volume = traders.reduce((sum, { eligibleVolume }) => sum + eligibleVolume, 0n);
       const { earned, left } = computeRewards(volume, terms, terms.revenueSplitAffiliatePct);
       const paidOut = await readPaidOut('affiliate', address, call);

@@ -101,7 +101,7 @@ describe('affiliate ledger', () => {
     expect(listed()).toEqual(['a']);
     ledger.remove('a');
     expect(ledger.trader(ALICE)).toBeUndefined();
-    expect(ledger.boundTo('PARTNER')).toEqual([]);
+    expect(ledger.boundTo('PARTNER', PARTNER)).toEqual([]);
   });
 
   test('returns the traders that are bound to a code by their first trade', () => {
@@ -110,7 +110,7 @@ describe('affiliate ledger', () => {
       entryOf('b', { code: 'ANOTHER', at: 2000 }),
       entryOf('c', { trader: BOB, code: 'ANOTHER' }),
     );
-    const boundTo = (code: string) => ledger.boundTo(code).map(({ trades }) => trades[0]?.referral.txHash);
+    const boundTo = (code: string) => ledger.boundTo(code, PARTNER).map(({ trades }) => trades[0]?.referral.txHash);
     expect([boundTo('PARTNER'), boundTo('ANOTHER'), boundTo('UNKNOWN')]).toEqual([['a'], ['c'], []]);
     ledger.clear();
     expect([boundTo('PARTNER'), ledger.trader(BOB)]).toEqual([[], undefined]);
