@@ -7,6 +7,9 @@ import type { ApiRequestBody, ApiResponse } from 'intentbook';
 // node emits the close of the socket only to the first.
 const controllers = new WeakMap<object, Set<AbortController>>();
 
+/** Servers that have listened. A host may also pass connections to a server that never does. */
+const listened = new WeakSet<Server>();
+
 /** State of the client connection of a request: whether it closed before the response was complete. */
 export class ClientConnection {
   readonly #socket: IncomingMessage['socket'];
@@ -16,6 +19,8 @@ export class ClientConnection {
   constructor({ socket }: IncomingMessage, response: ServerResponse) {
     this.#socket = socket;
     this.#response = response;
+    const server = getServer(socket);
+    if (server?.listening) listened.add(server);
   }
 
   get aborted(): boolean {
@@ -229,11 +234,14 @@ async function writeStream(
   if (!signal.aborted) response.end();
 }
 
-/** Returns whether the server accepts no new connections. Hosts that inject requests have no server. */
+/** Returns whether a server has stopped listening. */
 function isServerClosed({ socket }: IncomingMessage): boolean {
-  const { server } = socket as { readonly server?: Server }; // Node.js sets it, and does not document it
-  return server?.listening === false;
+  const server = getServer(socket);
+  return server !== undefined && !server.listening && listened.has(server);
 }
+
+/** Returns the server of a connection. Node.js sets it, and does not document it. Injected requests have none. */
+const getServer = (socket: object) => (socket as { readonly server?: Server }).server ?? undefined;
 
 function hasLargeUnreadBody({ complete, httpVersionMajor, headers }: IncomingMessage): boolean {
   return !complete && httpVersionMajor === 1 && !(Number(headers['content-length']) <= SMALL_BODY);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect as connectHttp2, constants, createServer as createHttp2Server } from 'node:http2';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer as createNetServer, type Socket } from 'node:net';
 import type { Api, ApiRequest, ApiResponse } from 'intentbook';
 import { type NodeRequestLike, nodeHandler } from 'intentbook/node-http';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -195,6 +195,20 @@ test.each([
   const { port } = server.address() as AddressInfo; // a listening server has an address
   const { headers } = await fetch(`http://127.0.0.1:${port}/`);
   expect(headers.get('connection')).toBe('close');
+});
+
+test('node:http handler keeps the connections that are passed to a server that does not listen', async () => {
+  const server = createServer(nodeHandler(apiOf(async () => ({ status: 200, headers: {}, body: 'done' }))));
+  const listener = createNetServer((socket) => server.emit('connection', socket)).listen(0, '127.0.0.1');
+  closing.push(() => listener.close());
+  await once(listener, 'listening');
+  const { port } = listener.address() as AddressInfo; // a listening server has an address
+  const connection = await rawConnection(port);
+  for (const count of [1, 2]) {
+    connection.socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    await until(connection.socket, () => connection.received.split('done').length > count);
+  }
+  expect(connection.received).not.toContain('Connection: close');
 });
 
 test('node:http handler responds to pipelined requests in order on one connection', async () => {
