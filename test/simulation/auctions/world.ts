@@ -182,6 +182,7 @@ export async function simulateAuctions(seed: string, keepsTrace: boolean): Promi
         onSolve({ auction: { id, block, orders } }) {
           // Blocks may be mined before the settlement, which ends the time after a fork.
           if (!isAfterFork()) state.blocks.set(id, block);
+          else state.blocks.delete(id); // a lost store may have had another auction with this number
           const uids = orders.map(({ uid }) => uid);
           const request = findInFlight(state, uids, block);
           if (request !== undefined)
