@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import type { ServerHttp2Stream } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiRequestBody, ApiResponse } from 'intentbook';
 
@@ -151,8 +152,7 @@ export async function respond(
   // Set with setHeader, so that the host can distinguish an endless stream from other responses.
   if (stream !== undefined) response.setHeader('content-type', headers['content-type'] ?? 'text/event-stream');
   const length = stream !== undefined || isBodyless ? undefined : { 'content-length': getLength(content) };
-  // A client that never pauses would keep its connection, and the process, after the server was closed.
-  if (isServerClosed(request)) response.shouldKeepAlive = false;
+  if (isServerClosed(request)) endConnection(request, response);
   response.writeHead(status, Object.assign({}, length, mustDiscard ? { connection: 'close' } : undefined, headers));
   if (stream !== undefined && !omitsBody) {
     // A body that is not read would hide that the client leaves.
@@ -237,11 +237,22 @@ async function writeStream(
 /** Returns whether a server has stopped listening. */
 function isServerClosed({ socket }: IncomingMessage): boolean {
   const server = getServer(socket);
-  return server !== undefined && !server.listening && listened.has(server);
+  return server?.listening === false && listened.has(server);
 }
 
 /** Returns the server of a connection. Node.js sets it, and does not document it. Injected requests have none. */
-const getServer = (socket: object) => (socket as { readonly server?: Server }).server ?? undefined;
+const getServer = (socket: object) => (socket as { readonly server?: Server | null }).server;
+
+/**
+ * Ends a connection after the responses in progress. A client that never pauses would keep it, and the process, after
+ * the server was closed.
+ */
+function endConnection({ httpVersionMajor }: IncomingMessage, response: ServerResponse): void {
+  response.shouldKeepAlive = false;
+  if (httpVersionMajor < 2) return;
+  const { stream } = response as unknown as { readonly stream: ServerHttp2Stream }; // a response of HTTP/2
+  stream.session?.close();
+}
 
 function hasLargeUnreadBody({ complete, httpVersionMajor, headers }: IncomingMessage): boolean {
   return !complete && httpVersionMajor === 1 && !(Number(headers['content-length']) <= SMALL_BODY);

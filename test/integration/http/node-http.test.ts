@@ -197,6 +197,29 @@ test.each([
   expect(headers.get('connection')).toBe('close');
 });
 
+test('node:http handler ends a session of HTTP/2 after its response when the server was closed', async () => {
+  const handler = nodeHandler(
+    apiOf(async () => {
+      server.close();
+      return { status: 200, headers: {}, body: 'done' };
+    }),
+  );
+  const server = createHttp2Server(handler as unknown as Parameters<typeof createHttp2Server>[1]);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  closing.push(() => session.destroy());
+  const ended = once(session, 'close');
+  let received = '';
+  const request = session.request({ ':path': '/' });
+  request.setEncoding('utf8').on('data', (text: string) => {
+    received += text;
+  });
+  request.end();
+  await Promise.all([once(request, 'close'), ended]);
+  expect(received).toBe('done');
+});
+
 test('node:http handler keeps the connections that are passed to a server that does not listen', async () => {
   const server = createServer(nodeHandler(apiOf(async () => ({ status: 200, headers: {}, body: 'done' }))));
   const listener = createNetServer((socket) => server.emit('connection', socket)).listen(0, '127.0.0.1');
