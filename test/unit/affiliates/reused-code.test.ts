@@ -4,21 +4,12 @@ import { expect, test } from 'vitest';
 import { createOwnStatistics } from '../../../src/affiliates/own-statistics.ts';
 import { manualClock } from '../../support/clock.ts';
 import { turns } from '../accounts/accounts-fixture.ts';
+import { TERMS } from '../accounts/statistics-fixture.ts';
 
 const address = (byte: string): Address => `0x${byte.repeat(20)}`;
 const word = (byte: string, size = 32): Hex => `0x${byte.repeat(size)}`;
 const [TRADER, EARLIER, LATER] = [address('aa'), address('bb'), address('cc')];
 const UID = word('12', 56);
-
-const terms = {
-  rewardAmount: 10,
-  triggerVolume: 1000,
-  timeCapDays: 90,
-  volumeCap: 1_000_000,
-  revenueSplitAffiliatePct: 50,
-  revenueSplitTraderPct: 50,
-  revenueSplitDaoPct: 0,
-};
 
 test('a code that another wallet registers after its deletion has no trades of the earlier wallet', async () => {
   const clock = manualClock();
@@ -50,7 +41,7 @@ test('a code that another wallet registers after its deletion has no trades of t
   const statistics = createOwnStatistics({
     books: [{ book: book as never, env: 'production', feed: 'log 1' }], // the members that statistics read
     store,
-    getTerms: () => terms,
+    getTerms: () => TERMS,
     payouts: undefined,
     tokens: () => undefined,
     value: () => new Promise((resolve) => prices.push(resolve)),
