@@ -88,7 +88,7 @@ export function createLedger(getTerms: (code: string) => AffiliateTerms) {
       const trader = traders.get(address);
       return trader && getState(trader);
     },
-    /** Returns the states of the traders that are bound to the code of a wallet. It may have been another wallet's. */
+    /** Returns the states of the traders that are bound to a code of a wallet. Another wallet may have had the code. */
     boundTo(code: string, wallet: Address): TraderState[] {
       return [...(candidates.get(code) ?? [])].flatMap((address) => {
         const trader = traders.get(address);

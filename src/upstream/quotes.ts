@@ -32,7 +32,7 @@ export function createUpstreamQuotes({ upstream, store, tasks }: UpstreamBook) {
     return { status: 'rejected', error: createUnavailable(upstream.name, answer.reason, until) };
   }
 
-  /** An async generator would not do: before its first read, and while it waits, it does not end `rest`. */
+  /** Not an async generator: before its first read, and while it waits, its `return` would not end `rest`. */
   function toEvents(first: QuoteResult, rest: AsyncIterator<UpstreamQuote>): AsyncIterable<QuoteStreamEvent> {
     let unread: QuoteResult | undefined = first;
     async function read(): Promise<QuoteResult | undefined> {

@@ -56,7 +56,7 @@ export interface NodeBehaviour {
   readonly getMode: () => NodeMode;
   /** Number of the newest blocks whose logs it returns for a range. It has deleted older ones. */
   readonly keptBlocks: number;
-  /** A solver that settles through a contract of another one, so that its transactions have no calldata of `settle`. */
+  /** A solver whose transactions call another contract, so that no node has the calldata of its settlements. */
   readonly indirectSolver: Address | undefined;
   /** Called with each block of a range whose logs it returns. */
   readonly onRead: (block: number) => void;

@@ -57,7 +57,7 @@ export interface SolverContext {
   readonly nextHash: () => Hex;
   /** Whether some solutions have several orders. */
   readonly isMulti: boolean;
-  /** Whether it settles through another contract, and parts of orders also if it is honest. */
+  /** Whether its transactions call another contract. It then fills parts of orders also if it is honest. */
   readonly isIndirect: boolean;
   /** Creates an order of a solver that exchanges the amounts of a fill. */
   readonly createJustInTime: (fill: ExecutedFill, solver: Address) => AuctionOrder;
